@@ -5,7 +5,12 @@
 MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
-STAMP := .venv/.installed
+ON_LINUX := $(filter Linux,$(shell uname -s))
+# What stands in .venv: the builder, the packages of runs and reports, floatgate itself, the packages of tests.
+BUILDER := .venv/.builder
+PACKAGES := .venv/.packages
+INSTALLED := .venv/.installed
+DEVELOPING := .venv/.developing
 EXTENSION := python/floatgate/_core.abi3.so
 RUST := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml studies/*/Cargo.toml) \
 	$(wildcard crates/*/build.rs crates/*/build/*.rs) \
@@ -35,50 +40,61 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(EXTENSION) ## Check the tools, make .venv, build floatgate into it
+setup: ready-to-develop ## Check the tools, make .venv, build floatgate into it
 	@echo "floatgate is ready: $(BIN)/floatgate --help"
 
 .PHONY: demo
-demo: $(EXTENSION) ## Set up, reproduce AGCR (FAST 2016) in its quick form, name the report
+demo: ready-to-run ## Set up, reproduce AGCR (FAST 2016) in its quick form, name the report
 	@FLOATGATE_CACHE=target/states $(BIN)/floatgate reproduce agcr --quick --out floatgate-results/demo
 
 ##@ Develop
 
-.PHONY: test
-test: $(EXTENSION) ## Run every test of the Rust crates and of the Python package
+# Cargo compiles one crate after another, which leaves a core idle: Rust and Python are tested side by side,
+# and checked so. One that fails does not stop the other; lines of output stay whole.
+BESIDE := $(MAKE) -j2 --keep-going --output-sync=line
+
+.PHONY: test test-rust test-python
+test: ready-to-develop ## Run every test of the Rust crates and of the Python package
+	@$(BESIDE) test-rust test-python
+test-rust:
 	cargo test --workspace --profile fast
-	$(if $(REAL),cargo test -p floatgate-ssd --profile fast --test real -- --ignored)
-	$(if $(REAL),cargo test -p floatgate-workload --profile fast --lib tests::real -- --ignored)
+	$(if $(REAL),cargo test --workspace --profile fast --lib --test main real:: -- --ignored)
+test-python:
 	$(BIN)/pytest -n auto --dist loadfile
 
-.PHONY: lint
-lint: $(EXTENSION) ## Check format, lints, types and type stubs
+.PHONY: lint lint-rust lint-python
+lint: ready-to-develop ## Check format, lints, types, English; BENCH=1: instructions as well
+	@$(BESIDE) lint-rust lint-python
+	$(if $(BENCH),scripts/bench-count --baseline)
+lint-rust:
 	@# `cargo fmt` does not see modules that a list declares through a macro.
 	cargo fmt --all --check
-	rustfmt --check $(shell find crates/policies/src crates/workload/src -name '*.rs')
-	cargo clippy --workspace --all-targets --profile fast -- -D warnings
+	rustfmt --check $(shell find crates/policies/src crates/workload/src crates/ssd/src/result -name '*.rs')
+	cargo clippy --workspace --all-targets --features floatgate-ssd/bench,floatgate-ldpc/bench --profile fast -- -D warnings
 	@# The fuzzers are a workspace of their own, so nothing else notices that they no longer build.
-	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target --profile fast
+lint-python:
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest floatgate._core
 	$(BIN)/python scripts/licences.py > /dev/null
+	$(BIN)/python scripts/prose.py
 
 .PHONY: verify
-verify: $(EXTENSION) ## Compare with theory and with the papers at full length (long)
+verify: ready-to-develop ## Compare with theory and with the papers at full length (long)
 	cargo test -p floatgate-ssd --profile release --features verify
-	cargo test -p floatgate-ftl --profile fast --test units -- --ignored
-	cargo test -p floatgate-live --profile fast --features verify
+	cargo test --workspace --profile fast --test main units:: -- --ignored
+	cargo test --workspace --profile fast --features floatgate-live/verify --test main -- power:: served::
 	$(BIN)/pytest -m verify
 
 .PHONY: bench
 bench: ## Measure simulated page operations per second (wall clock)
-	cargo bench -p floatgate-ssd
+	cargo bench -p floatgate-ssd --features bench
 
 .PHONY: bench-count
-bench-count: ## Count instructions per page operation (needs no quiet machine)
-	@scripts/bench-count
+bench-count: ## Count instructions per page operation; BASELINE=1 compares, STORE=1 commits to them
+	@scripts/bench-count $(if $(BASELINE),--baseline) $(if $(STORE),--store)
 
 .PHONY: bench-peers
 bench-peers: wheel ## Run the same jobs beside MQSIM=program and SSDSIM=program, which you built
@@ -87,13 +103,13 @@ bench-peers: wheel ## Run the same jobs beside MQSIM=program and SSDSIM=program,
 		--ssdsim "$(SSDSIM)" --rounds $(or $(ROUNDS),3) --traces "$(FLOATGATE_TRACES)"
 
 .PHONY: fuzz
-fuzz: $(EXTENSION) ## Feed damaged files to every reader, by coverage where a nightly Rust can
+fuzz: ready-to-develop ## Feed damaged files to every reader, by coverage where a nightly Rust can
 	scripts/fuzz 120
 	$(BIN)/python tests/fuzz.py --seconds 30
 	$(BIN)/python tests/damage.py
 
 .PHONY: roam
-roam: $(EXTENSION) ## Run random drives for SECONDS; a finding is shrunk and stored (long)
+roam: ready-to-develop ## Run random drives for SECONDS; a finding is shrunk and stored (long)
 	$(BIN)/python tests/roam.py --seconds $(or $(SECONDS),600)
 
 .PHONY: mutants
@@ -104,31 +120,43 @@ mutants: $(BIN)/python ## Change our own code in N places, which SEED picks; wha
 
 .PHONY: golden
 golden: ## Rewrite the golden results; review the difference, say why in CHANGELOG
-	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test golden --test sixty
+	FLOATGATE_BLESS=1 cargo test --workspace --profile fast --test main -- golden:: sixty::
 
 .PHONY: screenshots
-screenshots: $(EXTENSION) ## Picture every page, narrow to wide, light and dark; renew the one in README
+screenshots: ready-to-develop ## Picture every page, narrow to wide, light and dark; renew the one in README
 	FLOATGATE_CACHE=target/states $(BIN)/python scripts/screenshots.py floatgate-results/screenshots \
 		--small docs/reports/report.png
 
 .PHONY: papers
-papers: $(EXTENSION) ## Run every study's quick form, and renew docs/papers.md
+papers: ready-to-develop ## Run every study's quick form, and renew docs/papers.md
 	$(BIN)/python scripts/papers.py
 
+.PHONY: pages
+pages: ready-to-develop ## Rewrite the parts of docs/ that come from the declaration of results
+	$(BIN)/python scripts/pages.py
+
 .PHONY: schema
-schema: ## Rewrite the JSON schema of drive files
-	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test config schema
+schema: $(BIN)/python ## Rewrite the JSON schema of drive files, and the table of their keys
+	FLOATGATE_BLESS=1 cargo test --workspace --profile fast --test main config::presets::the_schema
+	@$(BIN)/python scripts/since.py
+	PYTHONPATH=scripts $(BIN)/python -m docsite --keys docs/reference/drive-files.md
 
 ##@ Ship
 
 .PHONY: docs
-docs: $(EXTENSION) ## Build the site of the documentation, and the pages of the Rust crates
+docs: ready-to-develop ## Build the site of the documentation, and the pages of the Rust crates
 	PYTHONPATH=scripts $(BIN)/python -m docsite target/site
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 .PHONY: wheel
-wheel: $(EXTENSION) ## Build an optimised wheel into dist/
-	$(BIN)/maturin build --out dist
+wheel: $(BUILDER) ## Build an optimised wheel into dist/, for every Linux since 2014
+	@scripts/ensure-rust
+	$(if $(ON_LINUX),@$(PIP) ziglang)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --out dist $(if $(ON_LINUX),--zig --compatibility manylinux2014)
+
+.PHONY: sdist
+sdist: $(BUILDER) ## Build a source distribution into dist/
+	$(BIN)/maturin sdist --out dist
 
 .PHONY: clean
 clean: ## Remove everything that was built; results stay
@@ -142,16 +170,39 @@ $(BIN)/python:
 	@python=$$(scripts/find-python) && echo "Making .venv with $$python" && \
 		"$$python" -m venv --clear .venv
 
-$(STAMP): $(BIN)/python pyproject.toml constraints.txt
-	@scripts/ensure-rust
-	@echo "Installing the Python packages that constraints.txt pins"
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt maturin
-	PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --profile fast --extras report,sql,cluster,excel,pandas,dev
+# Nobody waits for downloads while the compiler could work: pip and cargo run side by side.
+.PHONY: ready-to-run ready-to-develop
+ready-to-run:
+	@$(MAKE) -j2 $(PACKAGES) $(EXTENSION)
+	@$(MAKE) $(INSTALLED)
+ready-to-develop:
+	@$(MAKE) -j2 $(DEVELOPING) $(EXTENSION)
+	@$(MAKE) $(INSTALLED)
+
+PINS := pyproject.toml constraints.txt scripts/requirements.py
+PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+
+$(BUILDER): $(BIN)/python $(PINS)
+	@$(PIP) maturin
 	@touch $@
 
-$(EXTENSION): $(STAMP) $(RUST)
+$(PACKAGES): $(BUILDER)
+	@echo "Installing the Python packages that runs and reports use"
+	@$(PIP) $$($(BIN)/python scripts/requirements.py report)
+	@touch $@
+
+$(DEVELOPING): $(PACKAGES)
+	@echo "Installing the Python packages that tests use"
+	@$(PIP) $$($(BIN)/python scripts/requirements.py all dev)
+	@touch $@
+
+$(INSTALLED): $(PACKAGES) | $(EXTENSION)
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --quiet --profile fast --extras report
+	@touch $@
+
+$(EXTENSION): $(BUILDER) $(RUST)
 	@scripts/ensure-rust
-	$(BIN)/maturin develop --profile fast --skip-install
+	@$(BIN)/maturin develop --profile fast --skip-install
 	@# Also where PYTHONDONTWRITEBYTECODE is set, which would compile all anew for each command.
 	@$(BIN)/python -m compileall -q python
 	@touch $@

@@ -107,16 +107,20 @@ class Browser:
             self._events.append(answer)
         raise AssertionError("the browser has ended")
 
+    def resize(self, width: int) -> None:
+        """Makes the window that wide."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=900, deviceScaleFactor=1, mobile=False,
+        )  # fmt: skip
+
     def open(self, page: Path | str, width: int, *, dark: bool, folded: bool = False) -> Opened:
         """Opens a page (a file or an address) that wide, and waits until its plots are drawn.
 
         Details are opened too, unless the page is to stay `folded`.
         """
         self._events.clear()
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width, height=900, deviceScaleFactor=1, mobile=False,
-        )  # fmt: skip
+        self.resize(width)
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[theme])
         self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())

@@ -1,11 +1,12 @@
 """What the Python tests share."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -61,8 +62,52 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("in_browser")
 
 
+def processor_seconds() -> float:
+    """Processor time of this process, and of the children that have ended."""
+    used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+BEGAN = pytest.StashKey[float]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Notes when a test began, its fixtures included."""
+    item.stash[BEGAN] = processor_seconds()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Sends the processor time of a test to whoever sums them up, from any worker."""
+    report = yield
+    if report.when == "teardown" and BEGAN in item.stash:
+        report.user_properties.append(("processor", processor_seconds() - item.stash[BEGAN]))
+    return report
+
+
+def dearest(reports: Iterable[pytest.TestReport], most: int) -> list[tuple[str, float]]:
+    """The files whose tests took most processor time, with their seconds."""
+    files: dict[str, float] = {}
+    for report in reports:
+        for name, seconds in report.user_properties:
+            if name == "processor" and isinstance(seconds, float):
+                file = report.nodeid.partition("::")[0]
+                files[file] = files.get(file, 0.0) + seconds
+    return sorted(files.items(), key=lambda each: -each[1])[:most]
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many tests a browser has run, and why the others were skipped."""
+    """Which files took most processor time; how many tests a browser has run, or why it did not."""
+    # A teardown that passed is among the reports of no outcome.
+    files = dearest(terminalreporter.getreports(""), 10_000)
+    total = sum(seconds for _, seconds in files)
+    if total > _LONG:
+        lines = [f"  {seconds:6.1f} s  {file}" for file, seconds in files[:12]]
+        terminalreporter.write_line(f"Processor time: {total:.0f} s, most of it in")
+        terminalreporter.write_line("\n".join(lines))
     reports = [
         (outcome, report)
         for outcome in ("passed", "failed", "error", "skipped")
@@ -80,6 +125,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     said = f"Browser tests: {len(reports) - skipped} ran, {skipped} skipped"
     reasons = ", ".join(f"{reason} ({n})" for reason, n in why.items())
     terminalreporter.write_line(f"{said}: {reasons}" if reasons else said)
+
+
+_LONG = 10
+"""Seconds of processor time from which on it is worth knowing where they went."""
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from floatgate.result import declared
+
 SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map", "fold", "parity")
 PERCENTILES = ("p50", "p90", "p99", "p99_9", "p99_99")
 FACTORS = (0.9, 2, 5, 9, 12)
@@ -44,9 +46,22 @@ def host(requests: int, size: int, mean: float, gc: float) -> dict[str, Any]:
     }
 
 
+def over(below: Any, value: Any) -> Any:
+    """A value with what it lacks from an empty one below it."""
+    if not isinstance(below, dict) or not isinstance(value, dict):
+        return value
+    return below | {key: over(below.get(key), each) for key, each in value.items()}
+
+
 def result() -> dict[str, Any]:
+    """Sections and fields that are not named here are as in a run in which nothing happened."""
+    made = over(declared.empty(), _numbers())
+    made["policies"] = _numbers()["policies"]
+    return dict(made)
+
+
+def _numbers() -> dict[str, Any]:
     return {
-        "schema": "floatgate.run/2",
         "provenance": {
             "version": "0.1.0",
             "config": {

@@ -100,11 +100,11 @@ _CODES = {
         "compare agcr zipf --bars waff": "--bars: `waff` is not a measure; did you mean `waf`?",
         "explain gc-never-run": "`gc-never-run` is not the code of a warning or error; "
         "did you mean `gc-never-ran`?",
-        "drives agrc": "`agrc` is not a drive that comes along; did you mean `agcr`?",
+        "drives agrc": "`agrc` is not a built-in drive; did you mean `agcr`?",
         "chips C-MLC64": "`C-MLC64` is not a chip; did you mean `c-mlc64`?",
         "policies victm": "`victm` is not a family; did you mean `victim`?",
         "reproduce gc-lwas": "`gc-lwas` is nothing that can be reproduced; did you mean `gc-laws`?",
-        "trace list mrs": "`mrs` is no group",
+        "trace list mrs": "`mrs` is not a group",
     }.items(),
 )
 def test_what_is_wrong_is_said_in_one_way_with_what_was_meant(
@@ -385,12 +385,8 @@ def commands_in(document: str) -> list[str]:
 
 
 def test_the_commands_of_the_readme_work(floatgate: Floatgate, tmp_path: Path) -> None:
-    files = re.findall(r"```toml\n(# (\S+)\n.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert files
-    for text, name in files:
-        (tmp_path / name).write_text(text)
     commands = commands_in("README.md")
-    assert len(commands) >= 5
+    assert len(commands) >= 4
     for command in commands:
         done = floatgate(*shlex.split(command)[1:])
         assert done.returncode == 0, f"{command}\n{done.stderr}"

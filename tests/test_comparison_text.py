@@ -2,6 +2,8 @@
 
 import copy
 import re
+from math import gamma, pi, sqrt
+from statistics import stdev
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 import sample
 from floatgate import Comparison, Result
 from floatgate.result.comparison import Failure
-from floatgate.result.measures import MEASURES
+from floatgate.result.measures import MEASURES, half_width
 from floatgate.text.comparison import page, rows
 
 
@@ -255,3 +257,38 @@ def test_one_run_is_a_page_too() -> None:
 def test_many_seeds_are_not_all_listed() -> None:
     runs = [made(provenance__seed=seed) for seed in range(6)]
     assert "seed 0 .. 5" in str(compared(runs))
+
+
+def test_each_combination_is_a_row_with_the_mean_over_its_seeds() -> None:
+    """Student's t for two degrees of freedom is 4.303; the deviation of 1, 2, 3 is 1."""
+    variants = [{"victim": v, "seed": s} for v in ("greedy", "fifo") for s in "123"]
+    runs = [made(waf=waf) for waf in (1.0, 2.0, 3.0, 4.0, 4.0, 4.0)]
+    text = str(Comparison(runs, variants))
+    assert column(text, "WAF") == ["2.000 ±2.500*", "4.000 ±0.000  +100 %"]
+    assert "6 runs by victim, seed" in text
+    assert "difference to the first combination" in text
+    assert "95 % confidence interval of the mean" in text
+    bars = re.findall(r"^  (greedy|fifo) +#", text, re.MULTILINE)
+    assert bars == ["greedy", "fifo"]
+    # Every run stays in what programs read.
+    assert len(rows(Comparison(runs, variants))) == 7
+
+
+def test_seeds_alone_are_rows_of_their_own() -> None:
+    text = str(Comparison([made(waf=w) for w in (1.0, 2.0)], [{"seed": "1"}, {"seed": "2"}]))
+    assert column(text, "WAF") == ["1.000*", "2.000  +100 %"]
+    assert "±" not in text
+
+
+def test_a_half_width_is_that_of_students_distribution() -> None:
+    """By integration of the density: between -t and t lie 95 %."""
+    for count in (2, 3, 5, 10, 11, 30, 200):
+        values = [0.0] * (count - 1) + [1.0]
+        t = half_width(values) / (stdev(values) / sqrt(count))
+        free = count - 1
+        scale = gamma((free + 1) / 2) / (sqrt(free * pi) * gamma(free / 2))
+        steps = 200_000
+        width = 2 * t / steps
+        middles = (-t + width * (i + 0.5) for i in range(steps))
+        inside = sum(scale * (1 + x * x / free) ** (-(free + 1) / 2) * width for x in middles)
+        assert abs(inside - 0.95) < 1e-4, count

@@ -1,5 +1,6 @@
-"""Completing policies in a shell."""
+"""Completing commands, names and settings in a shell."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from floatgate import policies
+from conftest import Floatgate
+from floatgate import chips, drives, generators, policies
 from floatgate.cli import completion
+from floatgate.text import explained
 
 BASH = """
 eval "$(_FLOATGATE_COMPLETE=bash_source floatgate)"
@@ -32,6 +35,37 @@ def test_a_family_goes_on_with_its_policies() -> None:
     }
 
 
+def test_every_list_of_names_is_known() -> None:
+    cases = {
+        completion.drive: drives(),
+        completion.workload: [*generators()],
+        completion.chip: [each["name"] for each in chips()],
+        completion.family: [*dict.fromkeys(each["family"] for each in policies())],
+        completion.code: [*explained.WARNINGS, *explained.ERRORS],
+    }
+    for complete, names in cases.items():
+        assert len(names) >= 4
+        assert complete("") == names
+        assert complete(names[-1][:-1])[-1] == names[-1]
+        assert complete("no-such-name") == []
+    assert completion.drive("agcr,modern-q") == ["agcr,modern-qlc"]
+
+
+def test_settings_are_those_that_config_show_prints(floatgate: Floatgate) -> None:
+    shown = json.loads(floatgate("config", "show", "agcr", "--json").stdout)["config"]
+    sections = {name: of for name, of in shown.items() if isinstance(of, dict)}
+    known = completion.settings()
+    printed = {f"{name}.{key}" for name, of in sections.items() for key in of}
+    missing = {
+        k for k in printed if k not in known and not any(n.startswith(f"{k}.") for n in known)
+    }
+    assert len(printed) > 40
+    assert missing <= {k for k in printed if k.startswith(("workload.", "timing.levels"))}
+    assert completion.setting("host.mode=think") == ["host.mode=think-time"]
+    assert completion.setting("host.mode=shifted,th") == ["host.mode=shifted,think-time"]
+    assert completion.setting("ftl.spare-factor=") == []
+
+
 @pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash")
 @pytest.mark.parametrize("command", ["run", "compare"])
 def test_bash_completes_on_both_sides_of_the_equals_sign(command: str, tmp_path: Path) -> None:
@@ -47,8 +81,22 @@ def test_bash_completes_on_both_sides_of_the_equals_sign(command: str, tmp_path:
         ("victim", "=", "greedy,fi"): ["greedy,fifo"],
         ("victim", "=", "no"): [""],
     }
-    for typed, expected in cases.items():
-        words = ["floatgate", command, "agcr", "zipf", "--policy", *typed]
+    every = {("--policy", *typed): expected for typed, expected in cases.items()}
+    every |= {
+        ("--set", "ftl.spare"): ["ftl.spare-factor="],
+        ("--set", "host.mode", "=", "th"): ["think-time"],
+    }
+    for typed, expected in every.items():
+        words = ["floatgate", command, "agcr", "zipf", *typed]
         shell = ["bash", "-c", BASH, "bash", *words]
         done = subprocess.run(shell, capture_output=True, text=True, check=True, env=environment)
         assert done.stdout.splitlines() == expected, typed
+    for asked, first in {
+        ("run", "modern-t"): "modern-tlc",
+        ("run", "agcr", "zip"): "zipf",
+        ("drives", "c-m"): "c-mlc64",
+        ("policies", "vic"): "victim",
+    }.items():
+        shell = ["bash", "-c", BASH, "bash", "floatgate", *asked]
+        done = subprocess.run(shell, capture_output=True, text=True, check=True, env=environment)
+        assert done.stdout.splitlines()[0] == first, asked

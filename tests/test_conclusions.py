@@ -1,5 +1,8 @@
 """What a comparison says in words: worked out by hand from a few numbers."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 import sample
@@ -188,6 +191,88 @@ def test_each_workload_is_concluded_about_for_itself() -> None:
         "a: WAF: least with victim=y (1.010, -50 % to the first)",
         "b: WAF: least with victim=x (1.010; victim=y +99 %)",
     ]
+
+
+def crossed(wafs: Mapping[Any, float], *axes: str) -> Comparison:
+    """Three seeds of each combination, within 0.01 of its number."""
+    rows = [(at, s, waf + 0.01 * (s - 2)) for at, waf in wafs.items() for s in (1, 2, 3)]
+    variants = [dict(zip(axes, at, strict=True)) | {"seed": str(s)} for at, s, _ in rows]
+    return Comparison([run(waf) for _, _, waf in rows], variants)
+
+
+@pytest.mark.parametrize(
+    ("wafs", "said"),
+    [
+        # Spare made the difference. One victim reads best by chance, and gets no credit.
+        (
+            {("x", "1"): 4.0, ("x", "2"): 2.0, ("y", "1"): 4.005, ("y", "2"): 2.005},
+            [
+                "WAF by victim: no difference shown in every case",
+                "WAF by spare: least with spare=2 (-50 % to 1) in every case",
+            ],
+        ),
+        # Both did, by themselves: 3 and 1.5 are 25 % less than 4 and 2.
+        (
+            {("x", "1"): 4.0, ("x", "2"): 2.0, ("y", "1"): 3.0, ("y", "2"): 1.5},
+            [
+                "WAF by victim: least with victim=y (-25 % to x) in every case",
+                "WAF by spare: least with spare=2 (-50 % to 1) in every case",
+            ],
+        ),
+        # The victim matters with little spare only: 3.16 is 21 % less than 4.
+        (
+            {("x", "1"): 4.0, ("x", "2"): 2.0, ("y", "1"): 3.16, ("y", "2"): 2.005},
+            [
+                "WAF by victim: least with victim=y (-21 % to x) at spare=1; no difference shown"
+                " at spare=2",
+                "WAF by spare: least with spare=2 (-50 % .. -37 % to 1) in every case",
+            ],
+        ),
+        # The better victim depends on the spare.
+        (
+            {("x", "1"): 4.0, ("x", "2"): 1.5, ("y", "1"): 3.0, ("y", "2"): 2.0},
+            [
+                "WAF by victim: least with victim=y (-25 % to x) at spare=1; least with victim=x"
+                " (-25 % to y) at spare=2",
+                "WAF by spare: least with spare=2 (-62 % .. -33 % to 1) in every case",
+            ],
+        ),
+        # A combination without a partner: the others still speak.
+        (
+            {("x", "1"): 4.0, ("x", "2"): 2.0, ("y", "1"): 3.0},
+            [
+                "WAF by victim: least with victim=y (-25 % to x)",
+                "WAF by spare: least with spare=2 (-50 % to 1)",
+            ],
+        ),
+        # No value of one axis is ever alone, so that nobody knows which of the two it was.
+        (
+            {("x", "1"): 4.0, ("y", "2"): 2.0},
+            ["WAF: least with victim=y spare=2 (2.000, -50 % to the first)"],
+        ),
+    ],
+)
+def test_each_axis_is_compared_with_all_others_equal(
+    wafs: dict[tuple[str, ...], float], said: list[str]
+) -> None:
+    assert [*conclusions(crossed(wafs, "victim", "spare"), ["waf"])] == said
+
+
+def test_three_axes_name_the_cases_in_which_one_makes_a_difference() -> None:
+    wafs = {
+        (v, s, o): {"1": 4.0, "2": 2.0}[s] * (0.5 if (v, s) == ("y", "1") else 1.0)
+        for v in "xy"
+        for s in "12"
+        for o in "ab"
+    }
+    by_victim, by_spare, by_order = conclusions(crossed(wafs, "victim", "spare", "order"), ["waf"])
+    assert by_victim == (
+        "WAF by victim: least with victim=y (-50 % to x) at spare=1; no difference shown at spare=2"
+    )
+    assert by_spare == (
+        "WAF by spare: least with spare=2 (-50 % to 1) at victim=x; no difference shown at victim=y"
+    )
+    assert by_order == "WAF by order: no difference shown in every case"
 
 
 def test_the_table_of_a_comparison_has_numbers_as_they_are_stored() -> None:

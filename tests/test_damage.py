@@ -48,19 +48,22 @@ def _edited(whole: Path, tmp_path: Path, change: Any) -> Path:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda v: v["host"].update(read=[]), "`host.read` is no table"),
+        (lambda v: v["host"].update(read=[]), "`host.read` is not a table"),
         (lambda v: v["flash"]["erase"].pop("gc"), "`flash.erase.gc` is not there"),
-        (lambda v: v["wear"]["erases"].update(max="3"), "`wear.erases.max` is no number"),
-        (lambda v: v.update(waf=float("nan")), "NaN is no number"),
+        (lambda v: v["wear"]["erases"].update(max="3"), "`wear.erases.max` is not a number"),
+        (lambda v: v.update(waf=float("nan")), "NaN is not a number"),
         (
             lambda v: v["policies"]["coding"]["counters"].update(programs=10**40),
-            "`policies.coding.counters.programs` is no number",
+            "`policies.coding.counters.programs` is not a number",
         ),
-        (lambda v: v["capacity"].update(free_blocks=True), "`capacity.free_blocks` is no number"),
-        (lambda v: v["end"].update(state=None), "`end.state` is no text"),
-        (lambda v: v.update(warnings=[{"code": 1}]), "`warnings.code` is no text"),
+        (
+            lambda v: v["capacity"].update(free_blocks=True),
+            "`capacity.free_blocks` is not a number",
+        ),
+        (lambda v: v["end"].update(state=None), "`end.state` is not a text"),
+        (lambda v: v.update(warnings=[{"code": 1}]), "`warnings.code` is not a text"),
         (lambda v: v["provenance"]["config"].pop("geometry"), "`provenance.config.geometry` is"),
-        (lambda v: v.update(schema=["x"]), "this is no result of a run"),
+        (lambda v: v.update(schema=["x"]), "this is not the result of a run"),
     ],
 )
 def test_what_is_wrong_in_a_result_is_named(

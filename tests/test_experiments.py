@@ -77,6 +77,8 @@ what = "a statement"
 text = "as expected"
 """
 
+ROOT = Path(__file__).parent.parent
+
 
 def test_a_file_names_its_runs() -> None:
     experiment = Experiment.parse(WHOLE)
@@ -156,7 +158,7 @@ def test_ranges(given: dict[str, Any], values: list[Any]) -> None:
         ({"from": 2, "to": 1}, "below its beginning"),
         ({"from": 0.5, "to": 1.5}, "needs `steps`, `by` or `factor`"),
         ({"from": 1, "to": 2, "steps": 2, "by": 1}, "only one of steps, by"),
-        ({"from": 1, "to": 2, "step": 2}, "`step` is no part"),
+        ({"from": 1, "to": 2, "step": 2}, "`step` is not a part"),
         ({"from": 1, "to": 2, "steps": 1}, "`steps` must be"),
         ({"from": 1, "to": 2, "steps": True}, "`steps` must be"),
         ({"from": 0, "to": 2, "factor": 2}, "above 0"),
@@ -199,7 +201,7 @@ WRONG = {
     "an empty list": (BASE + "[policy]\nvictim = []\n", 6, "list of `victim` is empty"),
     "a policy by number": (BASE + "[policy]\nvictim = [1]\n", 6, "must be a text"),
     "a value twice": (BASE + '[policy]\nvictim = ["fifo", "fifo"]\n', 6, "`fifo` twice"),
-    "a range": (BASE + "[set]\n'a.b' = { from = 1, too = 2 }\n", 6, "`too` is no part"),
+    "a range": (BASE + "[set]\n'a.b' = { from = 1, too = 2 }\n", 6, "`too` is not a part"),
     "a date": (BASE + "[set]\n'a.b' = 2020-01-01\n", 6, "a date needs quotes"),
     "a number of 67 bits": (BASE + "quick = 99999999999999999999\n", 5, "number of 64 bits"),
     "a seed": (BASE + 'seed = ["one"]\n', 5, "a seed must be"),
@@ -223,7 +225,7 @@ WRONG = {
         8,
         "has no `value`",
     ),
-    "published in no form": (CLAIM + 'form = "factor"\n', 9, "is no `form`"),
+    "published in no form": (CLAIM + 'form = "factor"\n', 9, "is not a `form`"),
     "a form of nothing": (CLAIM + 'form = "ratio"\n', 9, "say by `against`"),
     "over what": (CLAIM + 'over = "mediam"\n', 9, "did you mean `median`"),
     "a span of one": (CLAIM + "span = [1]\n", 9, "a list of two numbers"),
@@ -420,15 +422,16 @@ def test_what_is_written_is_what_is_read() -> None:
 def test_the_examples_of_the_documentation_are_right(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text()
+    text = (ROOT / "docs/experiments.md").read_text()
     monkeypatch.chdir(tmp_path)
     files = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     runs = [len(prepare(Experiment.parse(file, "docs"), out="out").plans) for file in files]
     assert runs == [2 * 3 * 2, 2 * 2 + 2 * 3]
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(compile(code, "docs", "exec"), {})
+    keys = (ROOT / "docs/reference/experiments.md").read_text()
     for key in (*BLOCK, *READING, "title", "prose", "record", "measures", "plots", "published"):
-        assert re.search(rf"[`\[.]{key}[`\].]", text), f"`{key}` is not in the documentation"
+        assert re.search(rf"[`\[.]{key}[`\].]", keys), f"`{key}` is not in the reference"
 
 
 def test_other_traces_stand_ahead_of_workloads_above_the_blocks(

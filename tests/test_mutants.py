@@ -138,10 +138,10 @@ def test_quick_tests_come_first_and_golden_results_last() -> None:
     def reach(target: str, name: str, seconds: float) -> Reach:
         return Reach(Case(target, ".", target, name), "b", seconds, frozenset({1}))
 
-    tests = [reach("golden", "all", 0.1), reach("waf", "law", 9.0), reach("lib", "a", 0.01)]
-    tests += [reach("waf", "quick", 0.01), reach("lib", "b", 0.02)]
+    tests = [reach("main", "golden::all", 0.1), reach("main", "law", 9.0), reach("lib", "a", 0.01)]
+    tests += [reach("main", "quick", 0.01), reach("lib", "b", 0.02)]
     names = [[r.test.name for r in part] for part in run.portions(tests)]
-    assert names == [["a", "b"], ["quick"], ["law"], ["all"]]
+    assert names == [["a", "b"], ["quick"], ["law"], ["golden::all"]]
 
 
 def test_what_takes_long_or_fails_judges_nothing(
@@ -207,7 +207,7 @@ def test_what_caught_a_mutant_of_older_code_is_tried_first(
 ) -> None:
     tests = [
         Reach(Case(target, ".", target, name), "b", 0.01, frozenset({1}))
-        for target, name in [("lib", "a"), ("lib", "b"), ("waf", "c"), ("golden", "all")]
+        for target, name in [("lib", "a"), ("lib", "b"), ("waf", "c"), ("waf", "golden::all")]
     ]
     ran: list[list[str]] = []
 
@@ -225,7 +225,7 @@ def test_what_caught_a_mutant_of_older_code_is_tried_first(
         "waf gone": [["a", "b"], ["c"]],
         "survived": [["a", "b"], ["c"]],
         # What golden results alone catch is counted.
-        "golden all": [["a", "b"], ["c"]],
+        "waf golden::all": [["a", "b"], ["c"]],
     }.items():
         ran.clear()
         kept = tmp_path / f"passed-{before}.jsonl"

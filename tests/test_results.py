@@ -127,13 +127,16 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "a column": (["SELECT host_write_latency_ns_p98 FROM runs", "DIR"], "latency_ns_p99"),
     "a folder": (["SELECT 1", "nowhere"], "no such folder"),
     "the folder by default": (["SELECT 1"], "floatgate-results: there is no such folder"),
-    "a change": (["DROP TABLE runs", "DIR"], "DROP is no question"),
-    "a change in other words": (["PRAGMA disable_progress_bar", "DIR"], "PRAGMA is no question"),
-    "a file": (["COPY runs TO 'runs.csv'", "DIR"], "COPY is no question"),
-    "a change that explains itself": (["EXPLAIN ANALYZE DELETE FROM runs", "DIR"], "no question"),
+    "a change": (["DROP TABLE runs", "DIR"], "DROP is not a question"),
+    "a change in other words": (["PRAGMA disable_progress_bar", "DIR"], "PRAGMA is not a question"),
+    "a file": (["COPY runs TO 'runs.csv'", "DIR"], "COPY is not a question"),
+    "a change that explains itself": (
+        ["EXPLAIN ANALYZE DELETE FROM runs", "DIR"],
+        "not a question",
+    ),
     "a table of a pivot": (["CREATE TABLE x AS PIVOT runs ON victim", "DIR"], "CREATE is no"),
     "a change behind a question": (["SELECT 1; DROP TABLE runs", "DIR"], "these are 2 statements"),
-    "no question": ([";", "DIR"], "these are 0 statements"),
+    "not a question": ([";", "DIR"], "these are 0 statements"),
     "two forms": (["SELECT 1", "DIR", "--csv", "--json"], "either"),
     "a table nobody recorded": (["SELECT * FROM requests", "DIR/two"], 'record = ["requests"]'),
 }
@@ -152,7 +155,7 @@ def test_folders_without_results(tmp_path: Path) -> None:
     with pytest.raises(fg.InputError, match="no results here"):
         query("SELECT 1", tmp_path)
     (tmp_path / "result.json").write_text("[]")
-    with pytest.raises(fg.InputError, match="no result of a run"):
+    with pytest.raises(fg.InputError, match="not the result of a run"):
         fg.results(tmp_path)
 
 

@@ -1,6 +1,7 @@
 """The shape of the project: who may import whom, and that what is written down is there."""
 
 import ast
+import itertools
 import json
 import re
 import shutil
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 import floatgate
+from rust_modules import Crate, expanded, without_tests
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,7 +35,7 @@ MAY_USE = {
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
 TARGETS = """setup demo test lint verify bench bench-count bench-peers fuzz roam mutants
-    golden papers screenshots schema docs wheel clean"""
+    golden pages papers screenshots schema docs wheel sdist clean"""
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +65,38 @@ def test_crates_use_only_what_stands_below_them(crates: dict[str, Any]) -> None:
     assert edges >= 10
 
 
+def features(*words: str) -> set[tuple[str, str]]:
+    """Packages, with the features that a selection of packages asks of each."""
+    command = ["cargo", "tree", "--offline", "--locked", "--prefix=none", "--no-dedupe"]
+    command += ["--format={p}\t{f}", *words]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    lines = [line.partition("\t") for line in listed.splitlines() if line]
+    return {(package, named) for package, _, named in lines}
+
+
+def test_make_setup_and_make_test_compile_each_crate_once(crates: dict[str, Any]) -> None:
+    """A crate with other features is another build of it, and of every crate that uses it."""
+    extension = features("--package=floatgate-python", "--edges=normal,build")
+    tests = features("--workspace", "--edges=normal,build,dev")
+    assert len(extension) >= 50
+    assert not extension - tests, "tests add features, or take some away"
+    # One package by itself has the features of its own dependencies only.
+    commands = re.findall(r"\bcargo .*--profile fast.*", (ROOT / "Makefile").read_text())
+    assert len(commands) >= 4
+    single = [command for command in commands if " --workspace " not in command]
+    assert [command.split()[1] for command in single] == ["check"], "fuzz is another workspace"
+
+
+def test_the_fuzzers_share_what_lint_has_compiled() -> None:
+    ours, fuzz = (
+        tomllib.loads((ROOT / path).read_text())["profile"]
+        for path in ("Cargo.toml", "fuzz/Cargo.toml")
+    )
+    usual = {"debug-assertions": False, "panic": "unwind"}
+    whole = [usual | each["release"] | each["fast"] for each in (ours, fuzz)]
+    assert whole[0] == whole[1]
+
+
 def test_every_crate_has_the_lints_and_facts_of_the_workspace(crates: dict[str, Any]) -> None:
     for name, package in crates.items():
         manifest = tomllib.loads(Path(package["manifest_path"]).read_text())
@@ -70,6 +104,110 @@ def test_every_crate_has_the_lints_and_facts_of_the_workspace(crates: dict[str, 
         assert package["description"], name
         for key in ("version", "edition", "rust-version", "license", "repository"):
             assert manifest["package"][key] == {"workspace": True}, f"{name}: {key}"
+
+
+RUST = {path.parent.name: path for path in ROOT.glob("*/*/src") if (path / "lib.rs").exists()}
+
+
+def test_no_module_of_a_crate_leads_to_itself() -> None:
+    assert RUST.keys() == MAY_USE.keys()
+    edges = 0
+    for name, source in RUST.items():
+        graph = Crate(source).graph()
+        assert circles(graph) == [], name
+        edges += sum(map(len, graph.values()))
+    assert edges >= 140
+
+
+def rows(heading: str) -> dict[str, set[str]]:
+    """The rows of a table of ARCHITECTURE.md: names of the first column, and of the second."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    lines = text[text.index(heading) :].splitlines()[2:]
+    found: dict[str, set[str]] = {}
+    for line in itertools.takewhile(lambda line: line.startswith("|"), lines):
+        first, second = line.split("|")[1:3]
+        for name in re.findall(r"`(\w+)`", first):
+            assert name not in found
+            found[name] = set(re.findall(r"\w+", second))
+    return found
+
+
+def test_architecture_says_who_uses_whom() -> None:
+    assert rows("| module | uses |") == Crate(RUST["ssd"]).graph()
+    assert rows("| crate | may use |") == MAY_USE
+    python = (ROOT / "ARCHITECTURE.md").read_text().split("| package | what it holds |")[1]
+    first = [line.split("|")[1] for line in python.split("\n\n")[0].splitlines()[2:]]
+    named = [name for cell in first for name in re.findall(r"`(\w+)`", cell)]
+    assert [name for name in LAYERS if name in named] == named
+    assert set(LAYERS) - set(named) == {"__main__"}
+
+
+def test_a_policy_knows_its_family_alone() -> None:
+    crate = Crate(RUST["policies"])
+    graph = crate.graph()
+    families = set(graph) - {"external", "family", "info", "params", "set"}
+    assert len(families) == 10
+    for family in families:
+        assert graph[family] == {"family", "info", "params"}
+    assert graph["info"] | graph["params"] <= {"info", "params"}
+
+
+def test_imports_of_rust_are_found_however_they_are_written(tmp_path: Path) -> None:
+    texts = {
+        "lib.rs": "mod a;\nmod b;\nmod c;\npub use b::*;\npub use c::deep::Deep as Renamed;",
+        "a/mod.rs": "mod inner;\nuse crate::{Bee, b::{self as bees, Other}};\n",
+        "a/inner.rs": "fn f() { crate::c::g::<u8>(super::super::b::BEE) }",
+        "b.rs": "use kernel::Time;\npub struct Bee;\npub struct Other;\n"
+        "#[cfg(test)]\nmod t { use crate::a; }",
+        "c/mod.rs": "pub mod deep;\n// use crate::a;\n",
+        "c/deep.rs": "use crate::Bee;\nfn f() -> crate::Renamed { nand::x::y() }\npub struct Deep;",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    crate = Crate(tmp_path)
+    assert crate.graph() == {"a": {"b", "c"}, "b": set(), "c": {"b"}}
+    assert circles(crate.graph()) == []
+    assert (crate.crates("b"), crate.crates("c")) == ({"kernel"}, {"nand"})
+    (tmp_path / "b.rs").write_text("pub struct Bee(crate::Renamed);\npub struct Other;")
+    assert circles(Crate(tmp_path).graph()) == [{"b", "c"}]
+    assert without_tests("a; #[cfg(test)] use b; c") == "a;  c"
+    tree = "a::{b, c::{d as e, self}}"
+    expected = {(("a", "b"), "b"), (("a", "c", "d"), "e"), (("a", "c"), "c")}
+    assert set(expanded(tree)) == expected
+
+
+def included(file: Path, folder: Path) -> set[Path]:
+    """A source file and every file that its `mod` lines include; submodules lie in `folder`."""
+    found = {file}
+    line = re.compile(
+        r'(?:^#\[path = "(?P<path>.+)"\]\n)?^(?:pub(?:\(.+\))? )?mod (?P<name>\w+);', re.M
+    )
+    for module in line.finditer(file.read_text()):
+        name = module["name"]
+        places = [(folder / f"{name}.rs", folder / name), (folder / name / "mod.rs", folder / name)]
+        if module["path"]:
+            place = (file.parent / module["path"]).resolve()
+            places = [(place, place.parent)]
+        for place, inside in places:
+            if place.exists():
+                found |= included(place, inside)
+    return found
+
+
+def test_every_file_of_tests_is_compiled_into_one_of_few_binaries(crates: dict[str, Any]) -> None:
+    """`autotests = false` compiles no file by itself: one that no `mod` names tests nothing."""
+    binaries, files = 0, 0
+    for name, package in crates.items():
+        folder = Path(package["manifest_path"]).parent / "tests"
+        roots = [Path(t["src_path"]) for t in package["targets"] if "test" in t["kind"]]
+        compiled = {file for root in roots for file in included(root, root.parent)}
+        left = set(folder.rglob("*.rs")) - compiled
+        assert not left, f"{name}: no `mod` names {sorted(p.name for p in left)}"
+        binaries += len(roots)
+        files += len(compiled)
+    assert files >= 60
+    assert binaries <= 6, "each binary links every library: add a module to `main.rs` instead"
 
 
 def test_the_space_of_a_drive_asks_no_policy() -> None:

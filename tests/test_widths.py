@@ -17,6 +17,7 @@ import floatgate as fg
 import sample
 from floatgate import Comparison, Result, cli, words
 from floatgate.experiments import errors as experiments
+from floatgate.result import declared
 from floatgate.text import comparison, explained, lists, result
 
 WIDTHS = (60, 80, 100, 160)
@@ -120,11 +121,7 @@ def test_a_number_stays_with_its_unit() -> None:
 
 
 def test_every_warning_of_the_engine_is_explained() -> None:
-    source = Path(__file__).parent.parent / "crates" / "ssd" / "src" / "result"
-    text = "".join(
-        (source / f"{name}.rs").read_text() for name in ("warnings", "steady", "lifetime")
-    )
-    told = {*re.findall(r'(?:tell|put)\(\s*"([a-z-]+)"', text)}
+    told = {each.code for each in declared.warnings()}
     assert len(told) > 15
     assert told == {*explained.WARNINGS}
 

@@ -1,4 +1,4 @@
-"""A slow, plain recomputation of `docs/describe.md`, over a list of requests."""
+"""A slow, plain recomputation of `docs/reference/measures.md`, over a list of requests."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable

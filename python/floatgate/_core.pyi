@@ -32,6 +32,7 @@ __all__ = [
     "Waiting",
     "WorkloadError",
     "Write",
+    "accounts",
     "bench",
     "chips",
     "columns",
@@ -56,6 +57,7 @@ __all__ = [
     "read_us",
     "reprogram_wear",
     "resolve",
+    "result_shape",
     "run",
     "schema",
     "serve",
@@ -235,10 +237,10 @@ class Write:
         """The die that it is written to."""
     @property
     def source(self) -> str:
-        """Who writes: `host`, `gc`, `wear`, `refresh`, `rewrite` or `map`."""
+        """The source of the write, by its name in results, such as `host` or `gc`."""
     @property
     def demand(self) -> str:
-        """Who made it necessary: for `gc`, whose write needed the space; else the source."""
+        """The source that needed it: for `gc` the source of the write, else the source itself."""
     @property
     def high_priority(self) -> bool:
         """Whether the request is urgent."""
@@ -493,6 +495,7 @@ def columns(
 ) -> list[tuple[str, str, int | None, list[tuple[str, int]] | None]]: ...
 def suggested_columns(names: Sequence[str], values: Sequence[Sequence[str]]) -> str | None: ...
 def policies() -> str: ...
+def accounts() -> str: ...
 def chips(name: str | None) -> str | None: ...
 def bench(
     name: str,
@@ -504,6 +507,7 @@ def bench(
     finder: Finder,
 ) -> str | None: ...
 def schema() -> str: ...
+def result_shape() -> str: ...
 def traces(folders: Sequence[str]) -> str: ...
 def resolve(
     drive: str, *, set: Sequence[str], policy: Sequence[str], seed: int | None, finder: Finder

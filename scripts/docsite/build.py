@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -41,42 +42,8 @@ class Page(NamedTuple):
         return found[1].replace("`", "")
 
 
-GROUPS: Mapping[str, Sequence[str]] = {
-    "Start": ("docs/getting-started.md", "docs/glossary.md", "docs/moving.md"),
-    "Use": (
-        "docs/workloads.md",
-        "docs/traces.md",
-        "docs/catalogue.md",
-        "docs/stand-ins.md",
-        "docs/describe.md",
-        "docs/experiments.md",
-        "docs/cluster.md",
-        "docs/security.md",
-        "docs/results.md",
-        "docs/reports.md",
-        "docs/view.md",
-    ),
-    "Understand": (
-        "docs/model.md",
-        "docs/flows.md",
-        "docs/physics.md",
-        "docs/cells.md",
-        "docs/cost.md",
-        "docs/read-disturb.md",
-        "docs/throttling.md",
-        "docs/mango.md",
-        "docs/wom.md",
-        "docs/ldpc.md",
-        "docs/bench.md",
-    ),
-    "Measured": (
-        "docs/papers.md",
-        "docs/verification.md",
-        *(str(p.relative_to(ROOT)) for p in sorted(ROOT.glob("docs/measured/*.md"))),
-    ),
-    "Extend": ("docs/extending.md", "docs/policies-in-python.md", "CONTRIBUTING.md"),
-}
-"""What stands where; pages that are named nowhere come under `More`."""
+INDEX = "docs/README.md"
+"""The page that lists all others by purpose; the menu follows it."""
 
 PROJECT = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
@@ -98,9 +65,11 @@ def build(folder: Path, *, figures: bool = True) -> list[str]:
     )
     template = environment.get_template("page.html")
     mistakes: list[str] = []
+    sections: list[dict[str, str]] = []
     for page in pages:
         up = "../" * page.place.count("/")
         body, headings = _render(page, places, mistakes)
+        sections += _sections(page, body)
         path = folder / page.place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
@@ -117,6 +86,8 @@ def build(folder: Path, *, figures: bool = True) -> list[str]:
         )
     if mistakes:
         raise ValueError("\n".join(mistakes))
+    index = json.dumps(sections, ensure_ascii=False, separators=(",", ":"))
+    (folder / "search.js").write_text(f"window.sections = {index};\n", encoding="utf-8")
     return [page.place for page in pages]
 
 
@@ -130,8 +101,7 @@ def collect(*, figures: bool) -> list[Page]:
     pages += [
         Page("reference/cli.html", reference.cli(), ""),
         Page("reference/python.html", reference.python(), ""),
-        Page("reference/drive-files.html", reference.drive_files(), ""),
-        Page("reference/experiments-that-come-along.html", reference.experiments(), ""),
+        Page("reference/studies.html", reference.experiments(), ""),
     ]
     pages += [
         Page(f"policies/{name}.html", text, "", shown)
@@ -144,37 +114,38 @@ def _place(source: str) -> str:
     path = PurePosixPath(source)
     if source == "README.md":
         return "index.html"
+    if source == INDEX:
+        return "pages.html"
     if path.parts[0] == "docs":
         return str(PurePosixPath(*path.parts[1:]).with_suffix(".html"))
     return f"project/{path.stem.lower()}.html"
 
 
+def groups() -> dict[str, list[str]]:
+    """The pages of each purpose, in the order of the index."""
+    found: dict[str, list[str]] = {}
+    for line in (ROOT / INDEX).read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"## (.+)", line):
+            found[heading[1]] = []
+        elif entry := re.match(r"\* \[[^]]+\]\(([^)]+\.md)\)", line):
+            list(found.values())[-1].append(f"docs/{entry[1]}")
+    return found
+
+
 def _menu(pages: Sequence[Page]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Groups of pages with their titles."""
     by_source = {page.source: page for page in pages if page.source}
-    named = {source for group in GROUPS.values() for source in group}
-    menu = [
-        (name, [(by_source[s].place, by_source[s].title) for s in group if s in by_source])
-        for name, group in GROUPS.items()
-    ]
-    rest = [
-        page
-        for source, page in by_source.items()
-        if source not in named and source.startswith("docs/") and "/design/" not in source
-    ]
-    menu.append(("Studies and more", [(page.place, page.title) for page in rest]))
-    menu.append(
-        ("Reference", [(p.place, p.title) for p in pages if p.place.startswith("reference/")])
+    menu = {
+        name: [(by_source[s].place, by_source[s].title) for s in group if s in by_source]
+        for name, group in groups().items()
+    }
+    made = [(p.place, p.title) for p in pages if p.place.startswith("reference/") and not p.source]
+    menu.setdefault("Reference", []).extend(made)
+    menu.setdefault("Design", []).extend(
+        (by_source[s].place, by_source[s].title) for s in PROJECT[1:] if s in by_source
     )
-    menu.append(
-        ("Policies", [(p.place, p.title) for p in pages if p.place.startswith("policies/")])
-    )
-    design = [page for source, page in by_source.items() if "/design/" in source]
-    design += [
-        page for source, page in by_source.items() if source in ("ARCHITECTURE.md", "CHANGELOG.md")
-    ]
-    menu.append(("Design", [(page.place, page.title) for page in design]))
-    return [(name, group) for name, group in menu if group]
+    menu["Policies"] = [(p.place, p.title) for p in pages if p.place.startswith("policies/")]
+    return [(name, group) for name, group in menu.items() if group]
 
 
 def _with_pictures(body: str, source: str) -> str:
@@ -220,6 +191,23 @@ def _render(
     return body, headings
 
 
+def _sections(page: Page, body: str) -> Iterator[dict[str, str]]:
+    """The words of a page by its headings, for the search."""
+    parts = re.split(r'<h[1-4] id="([^"]+)">(.*?)</h[1-4]>', body)
+    for anchor, heading, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        words = re.sub(r"<(style|script)[\s\S]*?</\1>|<[^>]+>", " ", text)
+        yield {
+            "place": f"{page.place}#{anchor}",
+            "page": page.title,
+            "heading": _bare(heading),
+            "text": " ".join(_bare(words).split()),
+        }
+
+
+def _bare(markup: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "", markup))
+
+
 def slug(words: str) -> str:
     """The anchor of a heading, as code hosts make it.
 
@@ -246,7 +234,7 @@ def _mark_code(markdown: MarkdownIt) -> None:
         checked = "run" in words
         label = ""
         if language in ("sh", "python"):
-            kind, says = ("checked", "run by the tests") if checked else ("shown", "only shown")
+            kind, says = ("checked", "tested") if checked else ("shown", "example")
             label = f'<span class="{kind}">{says}</span>'
         name = next((word[5:] for word in words if word.startswith("file=")), "")
         if name:

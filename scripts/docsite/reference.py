@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ import click
 
 import floatgate
 from floatgate.reproduce.runner import known
+from since import SCHEMA, SINCE
 
 
 def cli() -> str:
@@ -20,7 +22,7 @@ def cli() -> str:
     lines = [
         "# The command line",
         "",
-        "Every command has `--help`, which says what stands here.",
+        "This page lists every command with its arguments and options, as `--help` prints them.",
         "",
     ]
     for path, command in _commands(app.group("floatgate"), ["floatgate"]):
@@ -31,7 +33,7 @@ def cli() -> str:
         usage = " ".join([*path, *(_metavar(a) for a in arguments), "[OPTIONS]"])
         lines += ["```text", usage, "```", ""]
         if parameters:
-            lines += ["| parameter | what |", "|---|---|"]
+            lines += ["| parameter | meaning |", "|---|---|"]
             for parameter in parameters:
                 lines.append(f"| {_names(parameter)} | {_cell(_help(parameter))} |")
             lines.append("")
@@ -72,7 +74,7 @@ def _cell(text: str) -> str:
 
 def python() -> str:
     """Every public name of the package, with its signature and its words."""
-    lines = ["# Python", "", "What `import floatgate` offers.", ""]
+    lines = ["# Python", "", "This page lists every public name of `import floatgate`.", ""]
     for name in floatgate.__all__:
         value = getattr(floatgate, name)
         lines += _documented(f"floatgate.{name}", value)
@@ -132,32 +134,60 @@ def _google(doc: str) -> list[str]:
 
 
 def drive_files() -> str:
-    """Every key of a drive file, from its schema."""
+    """Every key of a drive file, from its schema: the text of docs/reference/drive-files.md."""
     lines = [
-        "# Drive files",
+        "# Every key of a drive file",
         "",
-        "Every key of a drive file (TOML), and so of `--set KEY=VALUE`. `floatgate config schema`",
-        "prints the same as a JSON schema, for editors.",
-        "",
-        "| key | what | default |",
-        "|---|---|---|",
+        "This page lists every key of a drive file (TOML), and so of `--set KEY=VALUE`. It is made",
+        "by `make schema`. `floatgate config schema` prints it as a JSON schema, for editors.",
+        "`floatgate config show DRIVE` prints the values of a drive.",
     ]
-    for path, entry in _keys(floatgate.schema()):
+    section = None
+    since = json.loads(SINCE.read_text(encoding="utf-8"))["since"]
+    for path, entry in _keys(json.loads(SCHEMA.read_text(encoding="utf-8"))):
+        head = path.partition(".")[0] if "." in path else ""
+        if head != section:
+            section = head
+            title = f"`[{head}]`" if head else "The drive as a whole"
+            lines += [
+                "",
+                f"## {title}",
+                "",
+                "| key | meaning | default | since |",
+                "|---|---|---|---|",
+            ]
         default = f"`{entry['default']}`" if "default" in entry else ""
-        lines.append(f"| `{path}` | {_cell(entry.get('description', ''))} | {_cell(default)} |")
+        meaning = _cell(entry.get("description", ""))
+        # A key within a table that may also be a word came with that table.
+        version = next(since[above] for above in _up(path) if above in since)
+        lines.append(f"| `{path}` | {meaning} | {_cell(default)} | {version} |")
     return "\n".join(lines) + "\n"
+
+
+def _up(path: str) -> Iterator[str]:
+    """The path and what is above it, nearest first."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
 
 
 def _keys(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     for key, entry in schema.get("properties", {}).items():
         if "properties" in entry:
             yield from _keys(entry, f"{path}{key}.")
-        else:
-            yield f"{path}{key}", entry
+            continue
+        yield f"{path}{key}", entry
+        for choice in entry.get("anyOf", ()):
+            yield from _keys(choice, f"{path}{key}.")
 
 
 def experiments() -> str:
-    """What `floatgate reproduce` makes."""
-    lines = ["# Published results, made again", "", "| `floatgate reproduce` | what |", "|---|---|"]
+    """The studies of `floatgate reproduce`."""
+    lines = [
+        "# Included studies",
+        "",
+        "This page lists the studies that `floatgate reproduce NAME`",
+    ]
+    lines += ["repeats.", "", "| name | study |", "|---|---|"]
     lines += [f"| `{name}` | {_cell(each.title)} |" for name, each in known().items()]
     return "\n".join(lines) + "\n"

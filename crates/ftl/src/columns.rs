@@ -1,23 +1,22 @@
 //! Columns that only some drives keep: the level at which each page was programmed, and the host's
 //! reads of each block.
 
-use crate::{Cost, Lpn};
+use crate::Lpn;
 use kernel::Idx;
-use nand::{BlockId, Level, Mode, Ppn};
+use nand::{BlockId, Each, Level, Mode, Packed, Ppn};
 
-/// The cost level at which each page was programmed: two bits a page, kept only when levels vary.
+/// The cost level at which each page was programmed, kept only when levels vary.
 pub(crate) struct Levels {
     /// That of all pages, if levels do not vary.
     pub(crate) constant: Option<Level>,
-    packed: Vec<u8>,
+    packed: Packed<Level>,
 }
 
 impl Levels {
-    /// `pages` pages, all at the policy's first level.
-    pub(crate) fn new(pages: usize, cost: &impl Cost) -> Self {
-        let constant = cost.constant();
-        let bytes = if constant.is_some() { 0 } else { pages.div_ceil(4) };
-        Self { constant, packed: vec![0b0101_0101 * cost.initial() as u8; bytes] }
+    /// `pages` pages, all at the level `initial`; `constant`: they stay there.
+    pub(crate) fn new(pages: usize, constant: Option<Level>, initial: Level) -> Self {
+        let pages = if constant.is_some() { 0 } else { pages };
+        Self { constant, packed: Packed::filled(initial, pages) }
     }
 
     #[inline]
@@ -25,17 +24,13 @@ impl Levels {
         if let Some(level) = self.constant {
             return level;
         }
-        let i = ppn.index();
-        Level::ALL[usize::from(self.packed[i / 4] >> (i % 4 * 2) & 3)]
+        self.packed.get(ppn.index())
     }
 
     /// Sets the level of a page; levels vary.
     #[inline]
     pub(crate) fn set(&mut self, ppn: Ppn, level: Level) {
-        let i = ppn.index();
-        let shift = i % 4 * 2;
-        let byte = &mut self.packed[i / 4];
-        *byte = *byte & !(3 << shift) | (level as u8) << shift;
+        self.packed.set(ppn.index(), level);
     }
 }
 
@@ -43,7 +38,7 @@ impl Levels {
 pub(crate) struct Reads {
     /// Empty when nobody counts.
     pub(crate) each: Vec<u32>,
-    limits: [u32; Mode::ALL.len()],
+    limits: Each<Mode, u32>,
     /// A block that was at its limit is not any more.
     pub(crate) relieved: bool,
     /// Somebody waits for pages of blocks at their limits.
@@ -54,7 +49,7 @@ pub(crate) struct Reads {
 
 impl Reads {
     /// Of so many blocks, which endure so many reads in each mode; of none, when nobody counts.
-    pub(crate) fn new(blocks: usize, limits: [u32; Mode::ALL.len()]) -> Self {
+    pub(crate) fn new(blocks: usize, limits: Each<Mode, u32>) -> Self {
         let each = vec![0; blocks];
         Self { each, limits, relieved: false, awaited: false, left: Vec::new() }
     }
@@ -70,13 +65,13 @@ impl Reads {
     }
 
     pub(crate) fn is_at_limit(&self, block: BlockId, mode: Mode) -> bool {
-        self.each.get(block.index()).is_some_and(|n| *n >= self.limits[mode as usize])
+        self.each.get(block.index()).is_some_and(|n| *n >= self.limits[mode])
     }
 
     /// Lets one more in; whether that was the last.
     #[inline]
     pub(crate) fn count(&mut self, block: BlockId, mode: Mode) -> bool {
-        let limit = self.limits[mode as usize];
+        let limit = self.limits[mode];
         let count = &mut self.each[block.index()];
         assert!(
             *count < limit,

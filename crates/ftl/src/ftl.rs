@@ -1,102 +1,24 @@
-//! The FTL: its parts, and how it begins and ends. What it does lies in `host.rs`, `map.rs`,
-//! `place.rs` and `job`.
+//! The FTL: its parts, and how it begins and ends. What it does lies in the files of this module.
+
+mod fill;
+mod host;
+mod job;
+mod lookup;
+mod place;
+mod stage;
+
+pub use job::{Action, Job, JobId};
 
 use crate::columns::{Levels, Reads};
-use crate::job::{Jobs, Pace, Victims};
 use crate::space::{Demands, Space};
-use crate::stage::Staged;
 use crate::{
-    Blocks, Coding, Damaged, FreePick, Interests, Kit, Map, Order, PageChoice, Placement, Policies,
-    ReadDisturb, StreamId, StreamSpec, Watch, Wear,
+    Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Kit, Map, Order,
+    PageChoice, Placement, Policies, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
 };
-use nand::{Array, BySource, Geometry, Layouts, Mode, PageRange, PlaneId, Ppn, Store};
+use job::{Jobs, Pace, Victims};
+use nand::{Array, Each, Geometry, PageRange, PlaneId, Ppn, Store};
+use stage::Staged;
 use std::io::{self, Read, Write};
-
-/// When garbage collection starts and stops, in free blocks of a plane.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct GcMarks {
-    /// Starts when fewer are free.
-    pub start: u32,
-    /// Stops when this many are free.
-    pub stop: u32,
-    /// Goes on in idle time until this many are free; 0: never works in idle time.
-    pub background_stop: u32,
-    /// One block at a time; the rest in idle time, unless fewer than `start` are free.
-    pub one_by_one: bool,
-    /// As fast as the host writes, unless somebody waits for space; otherwise as fast as it can.
-    pub paced: bool,
-}
-
-/// What a drive's FTL is built from.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The array.
-    pub geometry: Geometry,
-    /// Where slots lie in each mode.
-    pub layouts: Layouts,
-    /// Exported pages.
-    pub logical_pages: u32,
-    /// When garbage collection starts and stops.
-    pub gc: GcMarks,
-    /// Effective P/E cycles after which a block is retired; 0: never.
-    pub endurance: u32,
-    /// The seed of the run.
-    pub seed: u64,
-}
-
-impl Config {
-    /// Physical pages that a drive needs beside its data: in each plane the free blocks at which
-    /// garbage collection stops, and an open block each for the host and for moved data. With
-    /// fewer, reclaiming may find nothing to gain anywhere. What is moved takes whole program units,
-    /// so each block may keep up to one of them less one page that reclaiming it does not gain.
-    pub fn spare_needed(&self) -> u64 {
-        let blocks = u64::from(self.gc.stop + 2) * self.geometry.planes() as u64;
-        let kept = u64::from(self.geometry.slots_per_program() - 1) * self.geometry.blocks() as u64;
-        blocks * u64::from(self.geometry.pages_per_block()) + kept
-    }
-}
-
-/// What the FTL has done so far. Pages, except erases: blocks of the flash.
-#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-pub struct Counts {
-    /// Slots read, by source.
-    pub read: BySource<u64>,
-    /// Slots programmed, by source; with those that hold no data.
-    pub program: BySource<u64>,
-    /// Of these, the ones that hold none, because a command programs more than there was.
-    pub padding: BySource<u64>,
-    /// Blocks erased, by source.
-    pub erase: BySource<u64>,
-    /// Erases by garbage collection, by who needed the space. Where refreshes take and give back
-    /// space, that is not whoever happened to come when there was little: see `Space::needed_by`.
-    pub gc_erase_by_demand: BySource<u64>,
-    /// Pages moved, by source: copies that are programmed.
-    pub moved: BySource<u64>,
-    /// Host pages given a slot.
-    pub host_pages: u64,
-    /// Blocks reprogrammed in place.
-    pub reprogram: u64,
-    /// Pages programmed by that, one for each wordline.
-    pub reprogrammed_pages: u64,
-    /// Slots given up in blocks that were completed before they were full.
-    pub sealed: u64,
-    /// Blocks that began a second generation instead of being erased.
-    pub second_lives: u64,
-    /// Valid pages that stayed where they were when their block did.
-    pub kept: u64,
-    /// Slots passed over by the page-choice policy.
-    pub skipped: u64,
-    /// Copies dropped because the page had changed meanwhile.
-    pub dropped: u64,
-    /// Times a plane had to be reclaimed and had nothing to gain.
-    pub starved: u64,
-    /// Blocks retired at the end of their life.
-    pub retired: u64,
-    /// Of these, the ones retired because a page of theirs could not be read.
-    pub condemned: u64,
-    /// Victims chosen in the policy's place, after it found nothing but full blocks.
-    pub overridden: u64,
-}
 
 /// What the policies have answered once, before the run.
 pub(crate) struct Answers {
@@ -161,13 +83,17 @@ impl<K: Kit> Ftl<K> {
         if !demands.plain {
             geometry.block_ids().for_each(|b| array.set_mode(b, policies.coding.first_life(b)));
         }
-        let limits = Mode::ALL.map(|m| policies.read_disturb.limit(m).unwrap_or(u32::MAX));
+        let limits = Each::from_fn(|m| policies.read_disturb.limit(m).unwrap_or(u32::MAX));
         Self {
             space: Space::new(&config, array, demands),
             map: Map::new(&geometry, config.logical_pages),
             jobs: Jobs::new(&geometry),
             victims: Victims::new(&config),
-            levels: Levels::new(geometry.pages(), &policies.cost),
+            levels: Levels::new(
+                geometry.pages(),
+                policies.cost.constant(),
+                policies.cost.initial(),
+            ),
             reads: Reads::new(if counting { geometry.blocks() } else { 0 }, limits),
             host_pages: 0,
             staged: vec![Vec::new(); if answers.anywhere { 1 } else { geometry.planes() }],
@@ -275,7 +201,11 @@ impl<K: Kit> Ftl<K> {
         self.host_pages = 0;
         self.space.begin_run();
         self.reads.begin_run();
-        self.levels = Levels::new(geometry.pages(), &self.policies.cost);
+        self.levels = Levels::new(
+            geometry.pages(),
+            self.policies.cost.constant(),
+            self.policies.cost.initial(),
+        );
     }
 
     /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly

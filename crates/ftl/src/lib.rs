@@ -8,15 +8,12 @@
 
 mod ask;
 mod columns;
-mod fill;
+mod config;
+mod counts;
 mod ftl;
-mod host;
-mod job;
 mod map;
-mod place;
 mod plan;
 mod space;
-mod stage;
 mod view;
 mod waiting;
 
@@ -24,9 +21,10 @@ mod waiting;
 #[path = "../tests/support/small.rs"]
 mod small;
 
-pub use crate::ftl::{Config, Counts, Ftl, GcMarks};
+pub use crate::ftl::{Action, Ftl, Job, JobId};
 pub use ask::*;
-pub use job::{Action, Job, JobId};
+pub use config::{Config, GcMarks};
+pub use counts::Counts;
 pub use map::{Lpn, Map};
 pub use plan::*;
 pub use space::{Blocks, Damaged, RESERVE, State, seal};

@@ -2,10 +2,7 @@
 //! makes up.
 //! For those against read disturb see `plans`.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{Mix, NoRefresh, Plain, SMALL, builtin, policies_of, small_config};
 use ftl::{
     Balance, Cost, Dest, Ftl, FtlView, Life, Load, Lpn, Op, OpView, Order, Placement, Plan,
     PlaneView, State, Step, StreamId, Victim, Waiting, Watch, Wear, WriteCtx,
@@ -15,7 +12,6 @@ use nand::{BlockId, DieId, Geometry, Level, PlaneId, Ppn, Shape, Source, Tag, Ve
 use policies::{BuiltinWith, PolicySet};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use support::{Mix, NoRefresh, Plain, SMALL, builtin, policies_of, small_config};
 
 type Drive = Ftl<BuiltinWith<Versions>>;
 
@@ -376,7 +372,7 @@ impl Cost for Levelled {
     }
 }
 
-/// Levels are packed, four to a byte.
+/// Levels are packed, several to a byte.
 #[test]
 fn levels_of_neighbours_do_not_touch() {
     let set = PolicySet::resolve(&[], None).expect("the default policies");
@@ -385,7 +381,7 @@ fn levels_of_neighbours_do_not_touch() {
     let mut decide = |slot: u32, level: Level| {
         let w = WriteCtx {
             now: Time::ZERO,
-            lpn: Lpn::from_u32(level as u32),
+            lpn: Lpn::from_u32(Level::ALL.iter().position(|l| *l == level).unwrap() as u32),
             die: DieId::from_u32(0),
             tag: Tag::of(Source::Host),
             stored: None,

@@ -1,10 +1,7 @@
 //! When policies are asked, and what becomes of their plans: by hand, on one plane of eight blocks of
 //! four pages.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{Mix, Plain, SMALL, Traditional, policies_of, small_config};
 use ftl::{
     Action, Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, JobId, Lpn,
     NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Waiting,
@@ -18,7 +15,6 @@ use policies::PolicySet;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
-use support::{Mix, Plain, SMALL, Traditional, policies_of, small_config};
 
 /// Wakes at a time of the test's choice, with plans of its choice.
 #[derive(Default)]

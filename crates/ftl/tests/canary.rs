@@ -1,14 +1,10 @@
 //! Canaries: drivers and cells that are broken on purpose. The oracle must find each of them, or a
 //! silent model test would mean nothing.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{Drive, Fault, Needs, Sabotage, Scenario, Taste, builtin, of_store, work};
 use ftl::Ftl;
 use nand::{BlockId, Geometry, Layouts, Mode, Ppn, Store, Versions};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use support::{Drive, Fault, Needs, Sabotage, Scenario, Taste, builtin, of_store, work};
 
 /// Full drives with something outstanding, so that every fault has its chance.
 fn scenario(seed: u64) -> Scenario {

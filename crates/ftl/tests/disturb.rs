@@ -2,10 +2,7 @@
 //! workloads; no host read is let in to a block at its limit (the FTL itself stops the run); shares
 //! are kept; every erase is either one for a refresh or not.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{self, Drive, Fault, Needs, Scenario, Seen, sweep, work};
 use ftl::{Ftl, Pool, ReadDisturb, Role, StreamId, Watch};
 use kernel::Idx;
 use nand::cells::Bits;
@@ -14,7 +11,6 @@ use policies::{BuiltinWith, PolicySet};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use support::{Drive, Fault, Needs, Scenario, Seen, sweep, work};
 
 const SCHEMES: [&str; 5] = ["refresh", "redftl", "read-leveling", "hot-low-density", "ipr"];
 

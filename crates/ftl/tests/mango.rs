@@ -1,9 +1,6 @@
 //! Mango against a plain map: pages are passed over, and no drive loses a page of its capacity.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
 use ftl::{FreePick, PageChoice, Watch};
 use kernel::{Dur, Rng};
 use nand::{Layouts, PageOrder, Source, Versions};
@@ -11,7 +8,6 @@ use policies::{BuiltinWith, Family, PolicySet};
 use serde_json::{Map, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
 
 /// What the policies counted, summed over all seeds.
 #[derive(Default, Debug)]

@@ -4,14 +4,10 @@
 //! A failure prints the line that replays it. `FLOATGATE_SEED=1000..50000` before that line makes a
 //! longer search of it.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{Fault, Needs, Pattern, Scenario, Seen, builtin, run, sweep};
 use nand::cells::Bits;
 use nand::{Layouts, Source, Versions};
 use policies::Family;
-use support::{Fault, Needs, Pattern, Scenario, Seen, builtin, run, sweep};
 
 /// A scenario with the built-in policies over cells that remember.
 fn plain(s: &Scenario) -> Result<Seen, Fault> {

@@ -1,10 +1,10 @@
 //! Pools, picks and candidate sets: a stream opens blocks of its pool, in the order of its pick, and
 //! falls back; a victim comes from the set that a policy narrows down.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{
+    Drive, Fault, InOrder, Mix, Needs, NoRefresh, NoThrottle, Plain, Scenario, Seen, Traditional,
+    policies_of, run, sweep,
+};
 use ftl::{
     Dest, FreePick, Ftl, FtlView, GcMarks, Interests, Kit, Pages, Plan, PlaneView, Policies, Pool,
     ReadDisturb, Role, State, Step, StreamId, StreamSpec, Victim, Watch,
@@ -14,10 +14,6 @@ use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Source, Tag, Versio
 use policies::{OrderPolicy, PlacementPolicy, WearPolicy};
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
-use support::{
-    Drive, Fault, InOrder, Mix, Needs, NoRefresh, NoThrottle, Plain, Scenario, Seen, Traditional,
-    policies_of, run, sweep,
-};
 
 const STREAM: StreamId = StreamId(StreamId::BUILT_IN as u8);
 

@@ -7,17 +7,13 @@
 //! code, and is programmed with it. The mapping and what waits in the controller survive, as the
 //! write buffer does.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{Needs, Scenario, builtin, run, sweep};
 use kernel::{IndexVec, Rng};
 use nand::cells::Bits;
 use nand::{BlockId, Geometry, Layouts, Mode, PageOrder, Ppn, Store, Units};
 use policies::{Family, PolicySet};
 use serde_json::{Map, json};
 use std::cell::RefCell;
-use support::{Needs, Scenario, builtin, run, sweep};
 
 /// What was found after the cuts.
 #[derive(Copy, Clone, Default, Debug)]

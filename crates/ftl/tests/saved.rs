@@ -1,10 +1,9 @@
 //! A drive that was saved and restored has the future of the one that was saved; damaged bytes are
 //! refused, and so are forged ones, unless a drive can be in the state that they say.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{
+    Drive, Fault, Needs, SMALL, Scenario, Seen, builtin, main_phase, small_config, sweep,
+};
 use ftl::{Ftl, Lpn, State, Waiting, seal};
 use kernel::{BitSet, Prio, Rng, Time};
 use nand::{BlockId, Layouts, PlaneId, Store, Versions};
@@ -12,9 +11,6 @@ use policies::{BuiltinWith, Family, PolicySet};
 use serde_json::Map;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use support::{
-    Drive, Fault, Needs, SMALL, Scenario, Seen, builtin, main_phase, small_config, sweep,
-};
 
 type Kit = BuiltinWith<Versions>;
 

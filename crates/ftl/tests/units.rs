@@ -2,15 +2,11 @@
 //! is allowed there: the FTL against a plain map, as in `model.rs`. A seed names a kind of unit, a
 //! policy, and all else that is drawn.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
 use nand::{Geometry, Source, Units, Versions};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
-use support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
 
 /// Bits of a cell, and pages of a wordline that one command programs: a page alone; all of a wordline at
 /// once, of two bits to four; half of it, as the two steps of cells of two bits and four do.

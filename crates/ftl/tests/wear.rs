@@ -1,7 +1,5 @@
 //! Static wear levelling: it bounds the spread of wear where writes are uneven, and costs little.
 
-extern crate floatgate_ftl as ftl;
-
 use ftl::{Config, Ftl, GcMarks, Life, Lpn, Wear};
 use kernel::{Bytes, Rng, Time};
 use nand::{BlockId, Geometry, Layouts, PlaneId, Shape, Source};

@@ -1,16 +1,12 @@
 //! The write-once code against a plain map, on cells that remember versions and on cells that hold
 //! bits: what is written over a first generation reads back, and what stays where it is stays.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
 use nand::cells::Bits;
 use nand::{Geometry, Layouts, PageOrder, Source, Store, Versions};
 use policies::{Family, PolicySet};
 use serde_json::{Map, json};
 use std::cell::Cell;
-use support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
 
 /// Drives whose blocks have at least three pages that endure a second program, in every order of
 /// pages, tight and roomy.

@@ -130,11 +130,11 @@ fn latency(histogram: &Histogram) -> Value {
 pub(crate) fn status(core: &Core, wall: Duration) -> Value {
     let (sim, drive) = (core.session().sim(), core.session().drive());
     let (stats, standing) = (sim.stats(), core.session().standing());
-    let written = stats.classes[Class::Write as usize].bytes;
+    let written = stats.classes[Class::Write].bytes;
     let programmed = standing.programs.1 * standing.page_bytes;
     let waf = (written > 0).then(|| programmed as f64 / written as f64);
     let class = |class: Class| {
-        let c = &stats.classes[class as usize];
+        let c = &stats.classes[class];
         let what =
             json!({ "requests": c.requests, "bytes": c.bytes, "latency_ns": latency(&c.latency) });
         (class.name().to_owned(), what)
@@ -167,7 +167,7 @@ pub(crate) fn status(core: &Core, wall: Duration) -> Value {
 pub(crate) fn smart(core: &Core) -> Value {
     let (sim, drive) = (core.session().sim(), core.session().drive());
     let (stats, standing) = (sim.stats(), core.session().standing());
-    let class = |class: Class| &stats.classes[class as usize];
+    let class = |class: Class| &stats.classes[class];
     // Thousands of units of 512 bytes, rounded up.
     let units = |bytes: u64| bytes.div_ceil(512_000);
     let used = match drive.reliability.endurance {

@@ -1,9 +1,9 @@
 //! Power cuts under a client that knows what it wrote: each sector is its last version that was made
 //! safe, or a later one.
 
-mod common;
-
-use common::{Client, FLUSH, FUA, Folder, PAGE, READ, SECTOR, Server, TRIM, WRITE, ZEROES, drive};
+use crate::common::{
+    Client, FLUSH, FUA, Folder, PAGE, READ, SECTOR, Server, TRIM, WRITE, ZEROES, drive,
+};
 use floatgate_live::Pace;
 use kernel::Rng;
 use ssd::Drive;

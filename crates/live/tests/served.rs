@@ -2,11 +2,9 @@
 
 #![allow(clippy::disallowed_methods, reason = "the real clock is one of the things under test")]
 
-mod common;
-
-use common::{
-    Client, DISCONNECT, FLUSH, FUA, Folder, NO_HOLE, PAGE, READ, SECTOR, STATUS, Server, TRIM,
-    WRITE, ZEROES, answers, drive, greet, option, take, u32_of,
+use crate::common::{
+    self, Client, DISCONNECT, FLUSH, FUA, Folder, NO_HOLE, PAGE, READ, SECTOR, STATUS, Server,
+    TRIM, WRITE, ZEROES, answers, drive, greet, option, take, u32_of,
 };
 use floatgate_live::store::FileStore;
 use floatgate_live::{Address, Options, Pace, Progress, Ready, ServeError, Stage};

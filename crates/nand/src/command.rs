@@ -1,69 +1,7 @@
 //! The vocabulary of flash operations.
 
+use crate::{Source, keys};
 use kernel::{Dur, Prio};
-use std::ops::{Index, IndexMut};
-
-/// Who asked for a flash operation. Every operation has one; sums over them are exact.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum Source {
-    /// The host: its reads and writes, and the reads of read-modify-write.
-    Host,
-    /// Garbage collection.
-    Gc,
-    /// Wear levelling.
-    Wear,
-    /// Read refresh.
-    Refresh,
-    /// Re-writes that a cost policy asked for.
-    Rewrite,
-    /// The map's own pages.
-    Map,
-}
-
-impl Source {
-    /// All sources, in the order of reports.
-    pub const ALL: [Self; 6] =
-        [Self::Host, Self::Gc, Self::Wear, Self::Refresh, Self::Rewrite, Self::Map];
-
-    /// The name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Gc => "gc",
-            Self::Wear => "wear",
-            Self::Refresh => "refresh",
-            Self::Rewrite => "rewrite",
-            Self::Map => "map",
-        }
-    }
-}
-
-/// One value for each source.
-#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-pub struct BySource<T>(pub [T; 6]);
-
-impl<T> Index<Source> for BySource<T> {
-    type Output = T;
-    #[inline(always)]
-    fn index(&self, s: Source) -> &T {
-        &self.0[s as usize]
-    }
-}
-
-impl<T> IndexMut<Source> for BySource<T> {
-    #[inline(always)]
-    fn index_mut(&mut self, s: Source) -> &mut T {
-        &mut self.0[s as usize]
-    }
-}
-
-impl BySource<u64> {
-    /// The sum over all sources.
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
-}
 
 /// Why an operation happens: who does it, who made it necessary, and how urgent it is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -88,61 +26,32 @@ impl Tag {
     }
 }
 
-/// What a page costs to program. High cost means a fine step: slow to write, quick to read.
-#[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum Level {
-    /// Fine steps.
-    High,
-    /// The traditional step.
-    #[default]
-    Medium,
-    /// Coarse steps.
-    Low,
-}
-
-impl Level {
-    /// All levels, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::High, Self::Medium, Self::Low];
-
-    /// The name in drive files and results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        }
+keys! {
+    /// What a page costs to program. High cost means a fine step: slow to write, quick to read.
+    pub enum Level {
+        /// Fine steps.
+        High = "high";
+        /// The traditional step.
+        Medium = "medium";
+        /// Coarse steps.
+        Low = "low";
     }
+    default Medium;
 }
 
-/// How bits lie on the cells of a block; decides how many slots it has and what the referee allows.
-#[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum Mode {
-    /// Every page holds a logical page.
-    #[default]
-    Full,
-    /// Guard levels: the most significant pages hold no data.
-    Low,
-    /// First generation of a write-once-memory code.
-    Wom1,
-    /// Second generation, programmed over the first without an erase.
-    Wom2,
-}
-
-impl Mode {
-    /// All modes.
-    pub const ALL: [Self; 4] = [Self::Full, Self::Low, Self::Wom1, Self::Wom2];
-
-    /// The name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Low => "low",
-            Self::Wom1 => "wom1",
-            Self::Wom2 => "wom2",
-        }
+keys! {
+    /// How bits lie on the cells of a block; decides how many slots it has and what the referee allows.
+    pub enum Mode {
+        /// Every page holds a logical page.
+        Full = "full";
+        /// Guard levels: the most significant pages hold no data.
+        Low = "low";
+        /// First generation of a write-once-memory code.
+        Wom1 = "wom1";
+        /// Second generation, programmed over the first without an erase.
+        Wom2 = "wom2";
     }
+    default Full;
 }
 
 /// What a die does.

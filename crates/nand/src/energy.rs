@@ -71,8 +71,8 @@ mod tests {
             idle: None,
         };
         let mut timing = Timing::uniform(Dur::us(170), Dur::us(600), Dur::ms(3), Bus::Included);
-        timing.program[Level::High as usize] = [Dur::us(800); 4];
-        timing.read[Level::Low as usize] = [Dur::us(310); 4];
+        timing.program[Level::High] = [Dur::us(800); 4];
+        timing.read[Level::Low] = [Dur::us(310); 4];
         let near = |found: f64, micro: f64| assert!((found * 1e6 / micro - 1.0).abs() < 1e-12);
         near(energies.program_joules(&timing, Level::Medium, 1), 187.0);
         near(energies.program_joules(&timing, Level::High, 1), 187.0 * 800.0 / 600.0);

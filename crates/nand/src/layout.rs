@@ -5,37 +5,7 @@
 //! small group of pages; within it a table says which offsets are slots and which pages each
 //! touches. A block whose last group would be cut short does not use it.
 
-use crate::{Geometry, Mode};
-
-/// Some pages of a block, evenly apart.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct PageRange {
-    /// The first page.
-    pub first: u32,
-    /// How many pages.
-    pub count: u32,
-    /// From one to the next; 1: neighbours.
-    pub step: u32,
-}
-
-impl PageRange {
-    /// Neighbouring pages.
-    #[inline]
-    pub const fn new(first: u32, count: u32) -> Self {
-        Self { first, count, step: 1 }
-    }
-
-    /// The page after the last.
-    #[inline]
-    pub fn end(self) -> u32 {
-        self.first + self.count.saturating_sub(1) * self.step + u32::from(self.count > 0)
-    }
-
-    /// The pages.
-    pub fn iter(self) -> impl Iterator<Item = u32> {
-        (0..self.count).map(move |i| self.first + i * self.step)
-    }
-}
+use crate::{Each, Geometry, Mode, PageRange};
 
 /// The pages of one slot, relative to its group.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -90,7 +60,7 @@ impl Layout {
     }
 
     /// The same where a page has several slots.
-    fn in_rows(self, row: u16) -> Self {
+    fn in_rows(&self, row: u16) -> Self {
         let each = |span: &SlotSpan| {
             let span = *span;
             (0..row).map(move |i| SlotSpan { offset: span.offset * row + i, ..span })
@@ -175,14 +145,17 @@ pub struct Layouts {
     pages: u32,
     /// Slots of a page.
     row: u32,
-    modes: [Layout; 4],
+    modes: Each<Mode, Layout>,
 }
 
 impl Layouts {
     /// The layouts of a drive with `pages` pages in a block.
     pub fn new(pages: u32) -> Self {
-        let modes =
-            [Layout::plain(), Layout::guard_levels(), Layout::two_thirds(), Layout::two_thirds()];
+        let modes = Each::from_fn(|mode| match mode {
+            Mode::Full => Layout::plain(),
+            Mode::Low => Layout::guard_levels(),
+            Mode::Wom1 | Mode::Wom2 => Layout::two_thirds(),
+        });
         Self { pages, row: 1, modes }
     }
 
@@ -193,10 +166,11 @@ impl Layouts {
         if row == 1 {
             return plain;
         }
-        let [_, low, first, second] = plain.modes;
-        let rows = [low, first, second].map(|layout| layout.in_rows(row as u16));
-        let [low, first, second] = rows;
-        Self { row, modes: [Layout::plain(), low, first, second], ..plain }
+        let modes = Each::from_fn(|mode| match mode {
+            Mode::Full => Layout::plain(),
+            other => plain.modes[other].in_rows(row as u16),
+        });
+        Self { row, modes, ..plain }
     }
 
     /// The same with the two generations of [`Layout::write_once`].
@@ -209,19 +183,19 @@ impl Layouts {
     /// Replaces the layout of one mode.
     #[must_use]
     pub fn with(mut self, mode: Mode, layout: Layout) -> Self {
-        self.modes[mode as usize] = layout;
+        self.modes[mode] = layout;
         self
     }
 
     /// How many slots a block of this mode has.
     pub fn slots(&self, mode: Mode) -> u32 {
-        let layout = &self.modes[mode as usize];
+        let layout = &self.modes[mode];
         self.pages / u32::from(layout.group) * layout.slots.len() as u32
     }
 
     /// How many slots of this mode lie before page index `end`.
     pub fn slots_before(&self, mode: Mode, end: u32) -> u32 {
-        let layout = &self.modes[mode as usize];
+        let layout = &self.modes[mode];
         let (groups, rest) = (end / u32::from(layout.group), end % u32::from(layout.group));
         let begun = u32::from(layout.next[rest as usize]);
         (groups * layout.slots.len() as u32 + begun).min(self.slots(mode))
@@ -229,7 +203,7 @@ impl Layouts {
 
     /// The first slot at or after page index `from`, if there is one.
     pub fn slot_from(&self, mode: Mode, from: u32) -> Option<u32> {
-        let layout = &self.modes[mode as usize];
+        let layout = &self.modes[mode];
         let size = u32::from(layout.group);
         let (mut group, offset) = (from / size, from % size);
         let found = layout.slots.get(layout.next[offset as usize] as usize);
@@ -269,7 +243,7 @@ impl Layouts {
     }
 
     fn span(&self, mode: Mode, slot: u32) -> (u32, SlotSpan) {
-        let layout = &self.modes[mode as usize];
+        let layout = &self.modes[mode];
         let size = u32::from(layout.group);
         let offset = slot % size;
         let span = layout.slots.get(layout.next[offset as usize] as usize);

@@ -2,12 +2,15 @@
 //! that hold bits, and a strict referee that stops the run when a command breaks the rules of NAND flash. It has no
 //! queue and no clock.
 
+mod account;
 mod array;
 mod command;
+mod each;
 mod energy;
 mod geometry;
 mod layout;
 mod order;
+mod range;
 mod soft;
 mod store;
 mod timing;
@@ -15,14 +18,17 @@ mod timing;
 pub mod cells;
 pub mod physics;
 
+pub use account::{Cause, Part, Parts, Source, reserved};
 pub use array::Array;
-pub use command::{BySource, Command, Level, Mode, Source, Tag, Verb};
+pub use command::{Command, Level, Mode, Tag, Verb};
+pub use each::{Counted, Each, Key, Never, Packed, words};
 pub use energy::Energies;
 pub use geometry::{
     BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, Units,
 };
-pub use layout::{Layout, Layouts, PageRange, SlotSpan};
+pub use layout::{Layout, Layouts, SlotSpan};
 pub use order::PageOrder;
+pub use range::PageRange;
 pub use soft::SoftReads;
 pub use store::{Nothing, Store, Versions};
 pub use timing::{Bus, Segments, Timing};

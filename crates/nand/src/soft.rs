@@ -18,7 +18,7 @@ impl SoftReads {
     /// sensings, because AGCR's levels are those that pages written at high, medium and low cost
     /// need (AGCR 2.2). `None` if the times do not rise.
     pub fn of_levels(timing: &Timing) -> Option<Self> {
-        let [high, medium, low] = Level::ALL.map(|level| timing.read[level as usize]);
+        let [high, medium, low] = Level::ALL.map(|level| timing.read[level]);
         let rise = |a: &[Dur; 4], b: &[Dur; 4]| a.iter().zip(b).all(|(a, b)| a <= b);
         let array = [high, medium, low];
         (rise(&high, &medium) && rise(&medium, &low)).then_some(Self { array, planes: [[0; 4]; 3] })
@@ -109,7 +109,7 @@ mod tests {
     fn a_table_that_falls_is_none() {
         let mut timing = plain(Bus::Included);
         assert!(SoftReads::of_levels(&timing).is_some());
-        timing.read[Level::Low as usize] = [Dur::us(60); 4];
+        timing.read[Level::Low] = [Dur::us(60); 4];
         assert_eq!(SoftReads::of_levels(&timing), None);
     }
 }

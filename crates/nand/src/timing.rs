@@ -1,6 +1,6 @@
 //! How long a flash operation takes.
 
-use crate::{Command, Level};
+use crate::{Command, Each, Level};
 use kernel::Dur;
 
 /// The bus of a channel.
@@ -57,12 +57,12 @@ impl Bus {
 /// The times of a drive's operations by page type (0 = least significant bit) and cost level.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// Array time of a read: `[level at which the page was written][page type]`.
-    pub read: [[Dur; 4]; 3],
+    /// Array time of a read, by the level at which the page was written and by page type.
+    pub read: Each<Level, [Dur; 4]>,
     /// Array time of a read that asks for a part of its page, by page type.
     pub read_partial: Option<[Dur; 4]>,
-    /// Array time of a program: `[level][page type]`.
-    pub program: [[Dur; 4]; 3],
+    /// Array time of a program, by level and page type.
+    pub program: Each<Level, [Dur; 4]>,
     /// Time of an erase.
     pub erase: Dur,
     /// The channel.
@@ -72,14 +72,14 @@ pub struct Timing {
 impl Timing {
     /// The same times for every level and page type.
     pub fn uniform(read: Dur, program: Dur, erase: Dur, bus: Bus) -> Self {
-        let (read, program) = ([[read; 4]; 3], [[program; 4]; 3]);
+        let (read, program) = (Each::filled([read; 4]), Each::filled([program; 4]));
         Self { read, read_partial: None, program, erase, bus }
     }
 
     /// Array time of reading a page of this type, written at this level.
     #[inline]
     pub fn read(&self, level: Level, page_type: usize) -> Dur {
-        self.read[level as usize][page_type]
+        self.read[level][page_type]
     }
 
     /// Array time of reading a part of a page of this type, written at this level.
@@ -91,16 +91,16 @@ impl Timing {
     /// Array time of programming a page of this type at this level.
     #[inline]
     pub fn program(&self, level: Level, page_type: usize) -> Dur {
-        self.program[level as usize][page_type]
+        self.program[level][page_type]
     }
 
     /// The same with every read and every program at the time of its cheapest level, which no
     /// device can do.
     #[must_use]
     pub fn ideal(&self) -> Self {
-        let least = |times: &[[Dur; 4]; 3]| {
-            let of = |t: usize| times.iter().map(|level| level[t]).min().expect("three levels");
-            [std::array::from_fn(of); 3]
+        let least = |times: &Each<Level, [Dur; 4]>| {
+            let of = |t: usize| times.values().map(|level| level[t]).min().expect("levels");
+            Each::filled(std::array::from_fn(of))
         };
         Self { read: least(&self.read), program: least(&self.program), ..self.clone() }
     }

@@ -17,7 +17,7 @@ pub use ftl::{
     StreamId, StreamSpec, Throttle, Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
 };
 pub use kernel::{Dur, Idx, Prio, Rng, Time};
-pub use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Source, Tag};
+pub use nand::{BlockId, DieId, Each, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Source, Tag};
 
 /// Finds policies that are not on the list.
 pub trait Supplier {

@@ -176,7 +176,7 @@ impl PolicySet {
                 });
                 continue;
             };
-            let params = Params::check(family, info.name, info.params, params, &mut errors);
+            let params = Params::check(family.name(), info.name, info.params, params, &mut errors);
             let origin = Origin::List(info);
             choices.push(Choice { family, name: info.name.to_owned(), params, origin });
         }

@@ -14,6 +14,7 @@ mod convert;
 mod describe;
 mod error;
 mod files;
+mod finder;
 mod forward;
 mod known;
 mod ldpc;
@@ -23,7 +24,6 @@ mod located;
 mod memory;
 mod open;
 mod outside;
-mod parquet;
 mod physics;
 mod policy;
 mod stopwatch;
@@ -132,6 +132,12 @@ mod _core {
         lists::policies().to_string()
     }
 
+    /// The lists of names by which results count, as JSON.
+    #[pyfunction]
+    fn accounts() -> String {
+        lists::accounts().to_string()
+    }
+
     /// The catalogue of traces, and which of them lie in or below `folders`, as JSON.
     #[pyfunction]
     fn traces(folders: Vec<PathBuf>) -> PyResult<String> {
@@ -179,6 +185,13 @@ mod _core {
         ssd::config::schema().to_string()
     }
 
+    /// What a result consists of, as JSON: its sections, their fields with unit and meaning, and the
+    /// codes of its warnings.
+    #[pyfunction]
+    fn result_shape() -> String {
+        ssd::result_shape().to_string()
+    }
+
     /// A drive as a run would have it: as a drive file (TOML), and as JSON with the source of each
     /// setting.
     #[pyfunction]
@@ -220,7 +233,7 @@ mod _core {
         memory: Option<&str>,
         drive: &str,
         set: Vec<String>,
-        reading: open::Reading,
+        reading: open::ReadingOptions,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
@@ -245,7 +258,7 @@ mod _core {
     fn fit(
         py: Python<'_>,
         trace: String,
-        reading: open::Reading,
+        reading: open::ReadingOptions,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
@@ -267,7 +280,7 @@ mod _core {
         workload: String,
         drive: &str,
         set: Vec<String>,
-        reading: open::Reading,
+        reading: open::ReadingOptions,
         progress: Option<Py<PyAny>>,
         rows: Py<PyAny>,
         finder: Py<PyAny>,
@@ -300,7 +313,7 @@ mod _core {
         set: Vec<String>,
         policy: Vec<String>,
         seed: Option<open::Whole>,
-        reading: open::Reading,
+        reading: open::ReadingOptions,
         cache: Option<Given>,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
@@ -361,7 +374,7 @@ mod _core {
         set: Vec<String>,
         policy: Vec<String>,
         seed: Option<open::Whole>,
-        reading: open::Reading,
+        reading: open::ReadingOptions,
         cache: Option<Given>,
         progress: Option<Py<PyAny>>,
         rows: Option<Py<PyAny>>,
@@ -481,7 +494,7 @@ mod _core {
         workload: String,
         set: Vec<String>,
         seed: Option<open::Whole>,
-        reading: open::Reading,
+        reading: open::ReadingOptions,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
@@ -518,7 +531,7 @@ mod _core {
         set: Vec<String>,
         policy: Vec<String>,
         seed: Option<open::Whole>,
-        reading: open::Reading,
+        reading: open::ReadingOptions,
         cache: Option<Given>,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use ssd::policies;
 use ssd::workload::{ColumnPlace, ColumnRole, ColumnUnit, Columns, Format, Pattern};
 
-use crate::parquet;
+use crate::open::parquet;
 
 /// Every generator of workloads: its name, and what it makes.
 pub(crate) fn generators() -> Vec<(&'static str, &'static str)> {
@@ -40,6 +40,11 @@ pub(crate) fn columns(text: &str) -> Result<Vec<NamedColumn>, String> {
         (role.key(), place.to_string(), unit, words)
     };
     Ok(columns.list().iter().map(one).collect())
+}
+
+/// Every list of names by which results count.
+pub(crate) fn accounts() -> Value {
+    ssd::accounts()
 }
 
 /// Every policy, in the order of the list that registers them.

@@ -13,15 +13,19 @@ use ssd::kernel::{Bytes, Dur, Rng};
 use ssd::workload::catalogue::Catalogue;
 use ssd::workload::standin::{Length, Profile};
 use ssd::workload::{
-    self, About, Composition, Fold, Generator, Named, OutOfRange, PartText, Pattern, ReadOptions,
-    Steps, Tally, Workload, digest, open_trace,
+    self, About, AddressWrap, Composition, Generator, Named, OutOfRange, PartText, Pattern,
+    ReadOptions, Steps, Tally, Workload, digest, open_trace,
 };
 use ssd::{Drive, Layers, RunError};
 
 use crate::error::{self, InputError, WorkloadError, code, of_drive, of_run, of_trace};
 use crate::files;
-use crate::outside::{Finder, Outside};
-use crate::parquet::{self, Opener};
+use crate::finder::Finder;
+use crate::outside::Outside;
+
+pub(crate) mod parquet;
+
+use parquet::Opener;
 
 /// A whole number that an argument says.
 pub(crate) struct Whole(u64);
@@ -93,7 +97,7 @@ pub(crate) fn drive(
 /// How a workload is to be read and what is done to it, as a dictionary says it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Reading {
+pub(crate) struct ReadingOptions {
     format: Option<String>,
     time_unit: Option<String>,
     columns: Option<String>,
@@ -134,7 +138,7 @@ fn parsed<T: FromStr<Err = String>>(text: Option<&str>) -> Result<Option<T>, Str
     text.map(str::parse).transpose()
 }
 
-impl Reading {
+impl ReadingOptions {
     /// For the workload that is called `workload`.
     pub(crate) fn checked(self, workload: &str) -> PyResult<How> {
         let steps = Steps {
@@ -247,7 +251,7 @@ pub(crate) fn workload_alone(drive: &Drive, name: &str, how: &How) -> PyResult<B
     if shift == 0 {
         return Ok(workload);
     }
-    let moved = Fold::new(workload, OutOfRange::Refuse, shift, Bytes::new(u64::MAX));
+    let moved = AddressWrap::new(workload, OutOfRange::Refuse, shift, Bytes::new(u64::MAX));
     Ok(Box::new(moved.map_err(|e| of_trace(&e))?))
 }
 

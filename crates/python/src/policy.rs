@@ -11,11 +11,11 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use ssd::policies::Family;
 use ssd::policies::external::{
-    Access, AccessKind, Arbitration, Balance, BlockId, Coding, Cost, Dest, DieId, Dur, FreePick,
-    FtlView, Future, Geometry, HeadView, HostDest, Idx, Interests, Layouts, Level, LevelTimes,
-    Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice, Pick, Placement, Plan, PlaneId,
-    PlaneView, Pool, Ppn, Prio, Queues, ReadDisturb, Rng, Role, Source, State, Step, StreamId,
-    StreamSpec, Tag, Throttle, Time, Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
+    Access, AccessKind, Arbitration, Balance, BlockId, Coding, Cost, Dest, DieId, Dur, Each,
+    FreePick, FtlView, Future, Geometry, HeadView, HostDest, Idx, Interests, Layouts, Level,
+    LevelTimes, Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice, Pick, Placement, Plan,
+    PlaneId, PlaneView, Pool, Ppn, Prio, Queues, ReadDisturb, Rng, Role, Source, State, Step,
+    StreamId, StreamSpec, Tag, Throttle, Time, Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
 };
 
 use crate::answers::{self, Planner, Read, Trouble, one_of, optional, shown, truth, whole, wrong};
@@ -405,8 +405,8 @@ impl Cost for Policy {
 }
 
 /// Times in ns by the names of levels.
-fn by_level(times: [Dur; 3]) -> BTreeMap<&'static str, u64> {
-    Level::ALL.into_iter().zip(times).map(|(level, time)| (level.name(), time.as_ns())).collect()
+fn by_level(times: Each<Level, Dur>) -> BTreeMap<&'static str, u64> {
+    times.iter().map(|(level, time)| (level.name(), time.as_ns())).collect()
 }
 
 #[deny(clippy::missing_trait_methods)]

@@ -169,9 +169,9 @@ pub(crate) struct Write {
     lpn: u32,
     /// The die that it is written to.
     die: u32,
-    /// Who writes: `host`, `gc`, `wear`, `refresh`, `rewrite` or `map`.
+    /// The source of the write, by its name in results, such as `host` or `gc`.
     source: &'static str,
-    /// Who made it necessary: for `gc`, whose write needed the space; else the source.
+    /// The source that needed it: for `gc` the source of the write, else the source itself.
     demand: &'static str,
     /// Whether the request is urgent.
     high_priority: bool,

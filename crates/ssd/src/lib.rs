@@ -3,6 +3,7 @@
 //! Everything is a value: a drive comes in as text, a workload as a reader, a result goes out as
 //! JSON. Files, terminals and clocks belong to the rim.
 
+mod accounts;
 pub mod bench;
 pub mod config;
 pub mod fast_forward;
@@ -10,13 +11,15 @@ pub mod presets;
 pub mod record;
 pub mod sim;
 
+mod clock;
 mod device;
 mod host;
-
 mod precondition;
+mod progress;
 mod result;
 mod run;
 mod server;
+mod session;
 mod years;
 
 /// The digest of the sources that this engine is built from (`build.rs`): its crates without their
@@ -27,13 +30,15 @@ pub const BUILD: &str = concat!("sha256:", env!("FLOATGATE_SOURCES"));
 /// What the rim may use of the crates below.
 pub use {kernel, nand::physics, policies, workload};
 
-pub use config::{ConfigError, Drive, Layers};
+pub use accounts::accounts;
+pub use config::{ConfigError, Drive, Layers, Years, capacity};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
-pub use result::{Report, Timing};
+pub use progress::{Progress, Stage};
+pub use result::{Report, Timing, result_shape};
 pub use run::{
-    NoCache, Planned, RunError, StateCache, capacity, ftl_of, generator, generator_alone, memory,
+    NoCache, Planned, RunError, StateCache, ftl_of, generator, generator_alone, memory,
     open_session, planned, run, run_recorded,
 };
-pub use sim::{Progress, Session, Stage, Standing, WaitStats, WornOut};
-pub use years::Years;
+pub use session::{Session, Standing, WornOut};
+pub use sim::WaitStats;

@@ -4,7 +4,7 @@
 //! here can disagree with them.
 
 use crate::config::{Age, Drive, Fill};
-use crate::sim::{Interrupted, Progress, Stage};
+use crate::progress::{Interrupted, Progress, Stage};
 use ftl::{Ftl, Kit, Lpn};
 use kernel::{BitSet, Rng, Time};
 use nand::Store;
@@ -156,9 +156,6 @@ const STRETCHES: u32 = 64;
 const SHORTEST: u64 = 1 << 17;
 /// Page writes between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 18;
-
-/// Pages programmed while ageing, after which what there is is kept in case of an interruption.
-pub(crate) const CHECKPOINT: u64 = 1 << 29;
 
 /// How far ageing has come, beside the state of the drive.
 #[derive(Clone, Default, Debug)]

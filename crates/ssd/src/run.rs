@@ -1,12 +1,14 @@
 //! One run: a resolved drive, a workload, and out comes a report.
 
-use crate::config::{Age, Drive, Fill, Foreground, HostMode, Pace, before_run};
+use crate::config::{Age, Drive, Fill, Foreground, HostMode, Load, Pace, before_run, capacity};
 use crate::host::Tenants;
 use crate::precondition::{Checkpoints, Preconditioned, Standing, precondition, resumably};
+use crate::presets::presets;
+use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
-use crate::result::{Report, report};
-use crate::sim::{Interrupted, Progress, Session, Sim, Stage};
-use crate::years::Load;
+use crate::result::{Report, pages_in_use, report};
+use crate::session::Session;
+use crate::sim::Sim;
 use ftl::{
     Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle,
     Watch, Wear,
@@ -18,8 +20,8 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use workload::{
-    About, Alignment, Flows, Fold, Generator, Op, Pattern, Portion, Request, Source, TraceError,
-    Workload,
+    About, AddressWrap, Alignment, Flows, Generator, Op, Pattern, Portion, Request, Source,
+    TraceError, Workload,
 };
 
 /// Where preconditioned drives are kept between runs. The rim decides whether and where; what is
@@ -108,6 +110,12 @@ fn generator_within(
     largest: Bytes,
 ) -> Result<Box<dyn Workload>, RunError> {
     let Some(known) = Pattern::from_name(pattern) else {
+        if presets().iter().any(|(name, _)| *name == pattern) {
+            return Err(RunError::Unknown(format!(
+                "`{pattern}` is a drive, and stands in the place of a workload, such as random-write; \
+                 several drives are compared with `floatgate compare DRIVE,{pattern} WORKLOAD`"
+            )));
+        }
         let hint = kernel::hint(pattern, Pattern::ALL.iter().map(|p| p.name()));
         return Err(RunError::Unknown(format!(
             "`{pattern}` is neither a file nor a generator; {hint}"
@@ -118,11 +126,6 @@ fn generator_within(
     let generator: Generator = serde_json::from_value(Value::Object(settings))
         .map_err(|e| RunError::Generator(format!("[workload]: {e}")))?;
     Ok(Box::new(generator.with_span(largest, drive.seed)?))
-}
-
-/// The bytes that a drive exports.
-pub fn capacity(drive: &Drive) -> Bytes {
-    Bytes::new(u64::from(drive.logical_pages) * drive.geometry.page_size().get())
 }
 
 /// The FTL of a drive, empty.
@@ -181,7 +184,8 @@ pub fn run_recorded(
         return Err(RunError::Stopped);
     }
     let mut arbiter = drive.policies.arbiter();
-    let tenants = Tenants::of(&drive.host, workload.about(), arbiter.merges())?;
+    let tenants = Tenants::of(&drive.host, workload.about(), arbiter.merges())
+        .map_err(RunError::Generator)?;
     let Flows { open, closed } = tenants.heard(workload.flows()?);
     let mut source = Observed { inner: open, alignment: Alignment::new() };
     let mut sim = Sim::new(drive, ftl);
@@ -210,7 +214,7 @@ pub fn run_recorded(
 fn folded(drive: &mut Drive, workload: Box<dyn Workload>) -> Result<Box<dyn Workload>, TraceError> {
     let whole = drive.years.as_ref().map_or(&*drive, |years| &years.whole);
     let (pages, rule) = (whole.logical_pages, drive.host.out_of_range);
-    let fold = Fold::new(workload, rule, drive.workload.shift, capacity(whole))?;
+    let fold = AddressWrap::new(workload, rule, drive.workload.shift, capacity(whole))?;
     let (seed, page) = (drive.seed, drive.geometry.page_size());
     let Some(years) = drive.years.as_mut().filter(|years| years.of.get() > 1) else {
         return Ok(Box::new(fold));
@@ -343,10 +347,10 @@ impl Told {
         };
         Self {
             levels: LevelTimes {
-                program: drive.timing.program.each_ref().map(mean),
-                read: drive.timing.read.each_ref().map(mean),
+                program: drive.timing.program.map(mean),
+                read: drive.timing.read.map(mean),
             },
-            program: drive.timing.program[nand::Level::Medium as usize],
+            program: drive.timing.program[nand::Level::Medium],
             life: life_of(drive),
         }
     }
@@ -428,11 +432,6 @@ fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
         drive.host.mode = HostMode::QueueDepth;
     }
     drive
-}
-
-/// Programmed pages in all blocks.
-pub(crate) fn pages_in_use<K: Kit>(ftl: &Ftl<K>) -> u64 {
-    ftl.geometry().block_ids().map(|b| u64::from(ftl.array().next_page(b))).sum()
 }
 
 /// Preconditions an empty drive, or finds it preconditioned.

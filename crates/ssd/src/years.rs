@@ -4,34 +4,11 @@
 //! written in turn, and collects within its own planes. So some of them, with their share of the
 //! capacity, the buffer and the load, have the write amplification of the whole.
 
-use crate::config::{Drive, HostMode};
-use crate::run::capacity;
+use crate::config::{Drive, HostMode, Years, capacity};
 use kernel::Bytes;
 use nand::{Geometry, Shape};
 use serde_json::Value;
 use std::num::NonZeroU32;
-
-/// A run that is to name years.
-#[derive(Clone, Debug)]
-pub struct Years {
-    /// The drive whose years are asked for.
-    pub whole: Box<Drive>,
-    /// The simulated drive is one of so many equal parts of it.
-    pub of: NonZeroU32,
-    /// What the workload is to the whole drive, where a part of it is simulated.
-    pub(crate) load: Option<Load>,
-    /// Why there is no model of the cells; `None`: there is one.
-    pub unmodelled: Option<String>,
-}
-
-/// What a workload is to a whole drive.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Load {
-    /// The bytes that it writes.
-    pub(crate) written: u64,
-    /// Its requests.
-    pub(crate) requests: u64,
-}
 
 /// A drive of more pages is simulated in part, where it has dies to leave out.
 const PAGES: usize = 1 << 21;

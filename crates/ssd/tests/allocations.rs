@@ -1,5 +1,5 @@
 //! Honest? Requests take no memory of their own from the system: a run twice as long allocates no
-//! more often. Alone in its file: an allocator is that of a whole process.
+//! more often. Alone in its binary: an allocator is that of a whole process.
 
 #![allow(unsafe_code, reason = "an allocator that counts passes calls on, and nothing else")]
 

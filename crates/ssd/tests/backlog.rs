@@ -9,9 +9,7 @@
     reason = "it starts itself, and reads what it was started with"
 )]
 
-mod common;
-
-use common::{BASE, PAGE, bytes, drive_of, flush, read, trim, urgent, write, write_fua};
+use crate::common::{BASE, PAGE, bytes, drive_of, flush, read, trim, urgent, write, write_fua};
 use floatgate_ssd::{Drive, NoCache, run};
 use kernel::Rng;
 use serde_json::Value;
@@ -257,7 +255,7 @@ fn count(case: usize, size: u64, all: u64) -> (f64, f64) {
     let run = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(env::current_exe().expect("this test runs"))
-        .args(["--exact", "work_does_not_grow_with_what_waits", "--nocapture"])
+        .args(["--exact", "backlog::work_does_not_grow_with_what_waits", "--nocapture"])
         .env(ASKED, format!("{case} {size} {all}"))
         .output()
         .expect("valgrind was there");

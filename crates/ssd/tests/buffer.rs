@@ -3,9 +3,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{
+use crate::common::{
     PAGE, bytes, class_of, close, count, drive, flush, generate, number, read, serve, trim,
     warnings, write, write_fua,
 };

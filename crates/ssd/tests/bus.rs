@@ -1,8 +1,6 @@
 //! Whose turn it is on a channel: a few operations, and times by hand.
 
-mod common;
-
-use common::{class_of, drive, read, serve};
+use crate::common::{class_of, drive, read, serve};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of};
 use ftl::{FtlView, Interests, Lpn, Plan, PlaneView, Role, Step, Victim, Watch};
@@ -98,6 +96,6 @@ fn reprogramming_has_no_turn_to_pass_on() {
     let script = vec![read(0, 1), read(2_295_000, 1), read(2_296_000, 2), read(2_322_000, 18)];
     let list = List::new("list", script).expect("it is in order");
     sim.run(&mut *list.open().expect("a list opens"), None, &mut |_| true).expect("it ends");
-    assert_eq!(sim.ftl().counts().reprogrammed_pages, 2);
+    assert_eq!(sim.ftl().counts().reprogrammed_pages.total(), 2);
     assert_eq!(sim.stats().end_ns, 2_357_000);
 }

@@ -1,9 +1,7 @@
 //! Why did it take so long, and for whom was it done? Waits by the source that they are booked to,
 //! and erases by the demand that forced them, each made by hand.
 
-mod common;
-
-use common::{Class, PAGE, bytes, class_of, count, drive, read, serve, write};
+use crate::common::{Class, PAGE, bytes, class_of, count, drive, read, serve, write};
 use floatgate_ssd::{Drive, NoCache, run};
 use kernel::Rng;
 use serde_json::{Value, json};

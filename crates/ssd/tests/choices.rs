@@ -1,9 +1,7 @@
 //! What a policy's option makes it choose, by hand. That every option does something at all is in
 //! `options.rs`.
 
-mod common;
-
-use common::{class_of, close, count, drive, flush, read, serve, write};
+use crate::common::{class_of, close, count, drive, flush, read, serve, write};
 use policies::throttle::Difference;
 use serde_json::Value;
 use workload::Request;

@@ -2,9 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{class_of, count, drive, read, run_with, serve, urgent, warnings, write};
+use crate::common::{class_of, count, drive, read, run_with, serve, urgent, warnings, write};
 use floatgate_ssd::NoCache;
 use kernel::Dur;
 use serde_json::Value;
@@ -148,4 +146,26 @@ fn a_buffer_beside_a_loop_keeps_what_it_may_keep() {
     let value = run(vec![closed(part(writes), 1, None)], &own);
     assert_eq!(count(&value["flash"]["program"]["host"]), 4, "the last copy of each page");
     assert_eq!(count(&value["buffer"]["absorbed"]), 396);
+}
+
+/// The last request of the workload may be answered at once, by the buffer, long after the loops are over:
+/// nobody asks for anything then, and what waits to be programmed with others is programmed all the same.
+#[test]
+fn a_run_ends_though_its_last_request_is_answered_at_once() {
+    let own = ["buffer.size=256KiB", "geometry.planes-per-die=2", "ftl.program-planes=2"];
+    for mode in ["timestamps", "shifted", "think-time"] {
+        for policy in ["", "policy arbitration=round-robin"] {
+            let writes = (0..2).map(|page| write(0, page)).collect();
+            let looped = closed(part(writes), 1, None);
+            let last = part(vec![write(50 * PROGRAM, 2)]);
+            let flow = |name: &str, part| Part { flow: Some((name.into(), 1)), ..part };
+            let mode = format!("host.mode={mode}");
+            let all: Vec<&str> = own.iter().copied().chain([mode.as_str(), policy]).collect();
+            let all: Vec<&str> = all.into_iter().filter(|s| !s.is_empty()).collect();
+            let value = run(vec![flow("loop", looped), flow("last", last)], &all);
+            assert_eq!(class_of(&value, "write").requests, 3, "{all:?}");
+            assert_eq!(count(&value["flash"]["program"]["host"]), 4, "{all:?}: with the padding");
+            assert_eq!(count(&value["flash"]["padding"]["host"]), 1, "{all:?}");
+        }
+    }
 }

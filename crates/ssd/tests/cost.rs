@@ -3,9 +3,9 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{BASE, PAGE, bytes, class_of, count, drive_of, number, read, serve, trim, write};
+use crate::common::{
+    BASE, PAGE, bytes, class_of, count, drive_of, number, read, serve, trim, write,
+};
 use floatgate_ssd::{Drive, NoCache, run};
 use kernel::Rng;
 use policies::Family;

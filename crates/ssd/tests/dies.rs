@@ -2,10 +2,9 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{
-    Class, PAGE, class_of, close, drive, generate, number, read, serve, try_drive, urgent, write,
+use crate::common::{
+    self, Class, PAGE, class_of, close, drive, generate, number, read, serve, try_drive, urgent,
+    write,
 };
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{ftl_of, generator, precondition};

@@ -1,9 +1,7 @@
 //! Right number? Read refresh in simulated time: how long it takes, what waits for it, and which
 //! erases are counted for it. Expectations are computed from the times of the drive.
 
-mod common;
-
-use common::{class_of, count, drive_of, flush, generate, number, serve, try_drive};
+use crate::common::{self, class_of, count, drive_of, flush, generate, number, serve, try_drive};
 use serde_json::Value;
 use workload::{Op, Request};
 

@@ -3,9 +3,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{count, drive, generate, number};
+use crate::common::{count, drive, generate, number};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator};
 use kernel::TimeSum;
@@ -87,19 +85,19 @@ fn what_is_counted_took_the_time_that_dies_were_busy() {
         let programs = u128::from(counts.program.total());
         let programs = programs / u128::from(drive.geometry.slots_per_program());
         let erases = u128::from(counts.erase.total()) / planes;
-        let by_level: u64 = device.program_by_level.iter().sum();
+        let by_level: u64 = device.program_by_level.total();
         assert_eq!(u128::from(by_level), programs * planes, "{what}: programs by level");
         let moves = counts.host_pages + counts.moved.total() + counts.padding.total();
         assert_eq!(counts.program.total(), moves, "{what}: what is under way counts in neither");
 
-        let busy = device.busy.into_iter().sum::<TimeSum>().as_ns();
+        let busy = (device.busy.sum::<TimeSum>() + device.suspending).as_ns();
         let run = u128::from(sim.end().as_ns());
         assert!(busy <= run * dies, "{what}: {busy} ns busy in {run} of {dies} dies");
         let mut least = programs * PROGRAM + erases * ERASE;
         let mut most = least + dies * ERASE;
         if planes == 1 {
             let reads = u128::from(counts.read.total());
-            assert_eq!(device.read_by_level.iter().sum::<u64>(), counts.read.total(), "{what}");
+            assert_eq!(device.read_by_level.total(), counts.read.total(), "{what}");
             (least, most) = (least + reads * READ, most + reads * READ);
         } else {
             // Units of a page are read together, as many as there are.

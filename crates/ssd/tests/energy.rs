@@ -2,9 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{PAGE, count, drive, generate, number, read, serve, try_drive, write};
+use crate::common::{self, PAGE, count, drive, generate, number, read, serve, try_drive, write};
 use serde_json::Value;
 
 const LATER: u64 = 1_000_000_000;

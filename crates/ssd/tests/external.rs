@@ -1,8 +1,6 @@
 //! Policies from outside: found by a supplier, made for a run, kept in the resolved drive.
 
-mod common;
-
-use common::{BASE, drive, forget_idle, read, run_with, warnings, without_timing};
+use crate::common::{BASE, drive, forget_idle, read, run_with, warnings, without_timing};
 use floatgate_ssd::config::{Layers, load_with, render};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, NoCache, Progress, Stage, StateCache, ftl_of, generator, run};

@@ -3,9 +3,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{PAGE, count, drive_of, number, read, write};
+use crate::common::{PAGE, count, drive_of, number, read, write};
 use floatgate_ssd::fast_forward::{Demand, Outcome, Plan, fast_forward, plan_of};
 use floatgate_ssd::{Drive, NoCache, run};
 use kernel::{Dur, Rng};

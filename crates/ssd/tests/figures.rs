@@ -3,9 +3,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{PAGE, bytes, close, count, drive, generate, number, serve, write};
+use crate::common::{PAGE, bytes, close, count, drive, generate, number, serve, write};
 use floatgate_ssd::{Drive, ftl_of, precondition};
 use serde_json::Value;
 use std::collections::VecDeque;

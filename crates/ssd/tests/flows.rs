@@ -2,9 +2,9 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{PAGE, bytes, count, drive, forget_idle, number, read, try_drive, urgent, write};
+use crate::common::{
+    self, PAGE, bytes, count, drive, forget_idle, number, read, try_drive, urgent, write,
+};
 use floatgate_ssd::record::{Table, Values};
 use floatgate_ssd::{Drive, NoCache, run, run_recorded};
 use kernel::{Dur, Rng, Time};

@@ -2,9 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{
+use crate::common::{
     PAGE, bytes, class_of, count, drive, drive_of, flush, generate, number, read, serve, trim,
     urgent, warnings, write,
 };

@@ -5,9 +5,7 @@
 
 #![allow(clippy::disallowed_methods)] // asks whether to rewrite
 
-mod common;
-
-use common::drive_of;
+use crate::common::drive_of;
 use floatgate_ssd::{Drive, NoCache, generator, run};
 use serde_json::Value;
 use std::fs;

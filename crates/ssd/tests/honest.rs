@@ -3,9 +3,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{
+use crate::common::{
     BASE, PAGE, bytes, class_of, count, drive, drive_of, generate, number, read, serve, trim,
     warnings, write,
 };

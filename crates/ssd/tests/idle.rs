@@ -1,9 +1,7 @@
 //! Policies that change nothing: on a drive, or under requests, that have nothing for them to choose
 //! among. Every listed policy either says so, or changes a result.
 
-mod common;
-
-use common::{drive, read, run_with, urgent, write};
+use crate::common::{self, drive, read, run_with, urgent, write};
 use floatgate_ssd::policies::{self, Family, PolicyInfo};
 use floatgate_ssd::{Drive, NoCache};
 use kernel::Rng;

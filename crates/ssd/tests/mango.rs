@@ -1,10 +1,8 @@
 //! Urgent writes, pages passed over, blocks written twice: what comes of them in a run.
 
-mod common;
-
-use common::{
-    class_of, close, count, drive, forget_idle, generate, number, serve, urgent, without_timing,
-    write,
+use crate::common::{
+    self, class_of, close, count, drive, forget_idle, generate, number, serve, urgent,
+    without_timing, write,
 };
 use nand::physics::program_time_factor;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Honest? Memory is what a run writes to, and does not grow with the number of requests. Alone in its file: the memory of a
+//! Honest? Memory is what a run writes to, and does not grow with the number of requests. Alone in its binary: the memory of a
 //! process says something only where nothing else runs in it.
 
 mod common;

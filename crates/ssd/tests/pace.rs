@@ -1,8 +1,8 @@
 //! Garbage collection at the host's pace: what a write waits for, below what the drive sustains.
 
-mod common;
-
-use common::{Memory, class_of, count, drive, drive_of, generate, number, run_with, try_drive};
+use crate::common::{
+    self, Memory, class_of, count, drive, drive_of, generate, number, run_with, try_drive,
+};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator};
 use serde_json::Value;
@@ -288,4 +288,41 @@ fn whoever_waits_for_space_is_not_kept_waiting_by_the_pace() {
         sim.wait_stats().space_longest
     });
     assert!(longest[1] as f64 <= 1.25 * longest[0] as f64, "{longest:?}");
+}
+
+/// A plane may lend the host its last free block while what is collected fits collection's open block. That
+/// stays true if some pages of it wait for others, and the next victim's are moved inside the die.
+#[test]
+fn a_lent_block_comes_back_whatever_is_moved_inside_the_die() {
+    for victim in ["fifo", "random", "greedy", "cost-benefit"] {
+        for limit in [1, 3] {
+            for (pages, blocks) in [(10, 22), (16, 24), (40, 20)] {
+                let own = [
+                    format!("policy victim={victim}"),
+                    format!("ftl.copyback={limit}"),
+                    format!("geometry.pages-per-block={pages}"),
+                    format!("geometry.blocks-per-plane={blocks}"),
+                ];
+                let fixed = [
+                    "timing.bus={ rate = \"100MT/s\", command = \"300ns\" }",
+                    "geometry.page-size=16KiB",
+                    "ftl.mapping-unit=4KiB",
+                    "ftl.spare-factor=0.34",
+                    "precondition.fill=full",
+                    "workload.size=12KiB",
+                    "workload.requests=4000",
+                ];
+                let all: Vec<&str> =
+                    fixed.into_iter().chain(own.iter().map(|s| s.as_str())).collect();
+                for pattern in ["sequential-write", "random-write", "zipf"] {
+                    let value = generate(&drive(&all), pattern);
+                    let served = count(&value["host"]["write"]["requests"]);
+                    assert!(
+                        served > 0 && value["end"]["reason"] != "worn-out",
+                        "{all:?}: {pattern}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -1,9 +1,7 @@
 //! Multi-plane operations, one by one: what shares an array time, and how long that is. The rates
 //! of long runs are in `numbers.rs`.
 
-mod common;
-
-use common::{class_of, count, drive, number, read, serve, write};
+use crate::common::{class_of, count, drive, number, read, serve, write};
 use floatgate_ssd::Drive;
 use serde_json::Value;
 use workload::Request;

@@ -6,9 +6,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests are the rim: they may ask where files are")]
 
-mod common;
-
-use common::{Class, class_of, count, drive_of, number, run_with, warnings};
+use crate::common::{Class, class_of, count, drive_of, number, run_with, warnings};
 use floatgate_ssd::NoCache;
 use floatgate_ssd::fast_forward::{Demand, fast_forward, plan_of};
 use serde_json::Value;

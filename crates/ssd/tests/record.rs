@@ -3,9 +3,9 @@
 
 #![allow(clippy::float_cmp)] // what must be exact is compared exactly
 
-mod common;
-
-use common::{bytes, class_of, count, drive, number, read, trim, urgent, without_timing, write};
+use crate::common::{
+    self, bytes, class_of, count, drive, number, read, trim, urgent, without_timing, write,
+};
 use floatgate_ssd::config::Recording;
 use floatgate_ssd::record::{CHUNK, Column, Sink, Table, Values};
 use floatgate_ssd::sim::Sim;

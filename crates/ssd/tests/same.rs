@@ -1,9 +1,7 @@
 //! Unchanged? Correct? Equal inputs give equal results bit for bit, whatever runs beside them; and
 //! what is read is what was written, with every mechanism of the drive at work.
 
-mod common;
-
-use common::{Class, class_of, count, drive, generate, urgent, without_timing};
+use crate::common::{self, Class, class_of, count, drive, generate, urgent, without_timing};
 use floatgate_ssd::sim::{Sim, Turn};
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::{Cost, FtlView, Interests, Lpn, Policies, Watch, WriteCtx};
@@ -362,7 +360,7 @@ fn a_loss_of_power_finds_what_was_told_while_programs_are_interrupted() {
     // Every page is written once, in an order of its own, and others are read meanwhile.
     let (mut told, mut cuts, mut step) = (Vec::new(), 0, 0);
     let interrupted =
-        |sim: &Sim<BuiltinWith<Versions>>| sim.device_stats().suspends.program.iter().sum::<u64>();
+        |sim: &Sim<BuiltinWith<Versions>>| sim.device_stats().suspends.program.total();
     let mut seen = 0;
     while cuts < 1_500 {
         step += 1;

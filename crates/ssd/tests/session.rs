@@ -3,9 +3,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{PAGE, bytes, drive, read, run_with, warnings, write};
+use crate::common::{PAGE, bytes, drive, read, run_with, warnings, write};
 use floatgate_ssd::sim::Turn;
 use floatgate_ssd::{Drive, NoCache, Session, WornOut, open_session};
 use ftl::Lpn;

@@ -8,9 +8,7 @@
 
 #![allow(clippy::disallowed_methods)] // asks whether to rewrite
 
-mod common;
-
-use common::{BASE, try_drive};
+use crate::common::{BASE, try_drive};
 use floatgate_ssd::policies::{self, Family};
 
 use floatgate_ssd::{NoCache, RunError, WaitStats, generator, run};

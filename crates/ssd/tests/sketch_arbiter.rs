@@ -5,8 +5,7 @@
 //! are those of the weights; and what each waits inside is the same, for the drive does not know them
 //! apart.
 
-mod common;
-
+use crate::common;
 use floatgate_ssd::ftl_of;
 use floatgate_ssd::sim::{Sim, Turn};
 use kernel::{Dur, Prio, Time};

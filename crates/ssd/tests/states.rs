@@ -2,9 +2,7 @@
 //! run's own state, or what a run left that differs in one family of policies or in one setting.
 //! Random drives, and comparisons of several runs: `tests/test_cache.py`.
 
-mod common;
-
-use common::{Memory, drive, run_with, without_timing};
+use crate::common::{Memory, drive, run_with, without_timing};
 use floatgate_ssd::{
     Drive, NoCache, Preconditioned, RunError, Stage, StateCache, generator, planned, run,
 };

@@ -3,10 +3,8 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{
-    Memory, PAGE, bytes, class_of, close, count, drive, generate, number, run_with, serve,
+use crate::common::{
+    self, Memory, PAGE, bytes, class_of, close, count, drive, generate, number, run_with, serve,
     warnings, without_timing,
 };
 use floatgate_ssd::{

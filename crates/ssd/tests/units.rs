@@ -3,10 +3,8 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{
-    PAGE, bytes, class_of, close, count, drive, flush, generate, number, read, serve, trim,
+use crate::common::{
+    self, PAGE, bytes, class_of, close, count, drive, flush, generate, number, read, serve, trim,
     try_drive, urgent, write, write_fua,
 };
 use floatgate_ssd::sim::Sim;

@@ -9,9 +9,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{close, drive, generate, number, warnings};
+use crate::common::{close, drive, generate, number, warnings};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::Lpn;

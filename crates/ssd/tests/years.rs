@@ -1,8 +1,6 @@
 //! Is a part of a drive like the whole? And do the limits of a range hold what more evidence gives?
 
-mod common;
-
-use common::{close, drive, number, run_with};
+use crate::common::{close, drive, number, run_with};
 use floatgate_ssd::config::{Layers, load};
 use floatgate_ssd::{Drive, NoCache, generator, presets};
 use serde_json::Value;

@@ -8,7 +8,7 @@ from typing import Annotated, Unpack
 
 import floatgate
 from floatgate.cli import completion
-from floatgate.cli.declare import Argument, ends_with, option
+from floatgate.cli.declare import Argument, ends_with, example, option
 from floatgate.cli.options import (
     ClusterAddress,
     Flow,
@@ -33,12 +33,21 @@ from floatgate.workloads.reading import Reading
 
 
 @ends_with(choices)
+@example(
+    "floatgate compare modern-tlc-small random-write --steady --seed 1,2,3 \\",
+    "    --policy victim=greedy,fifo --set ftl.spare-factor=0.08,0.16",
+)
 @opens_files
 @reads
 def compare(
     drive: Annotated[
         str,
-        Argument(metavar="DRIVE", help="A preset's name, or a TOML file; or a list of them."),
+        Argument(
+            metavar="DRIVE",
+            help="A preset's name, or a TOML file; or a list of them.",
+            completes=completion.drive,
+            files=True,
+        ),
     ],
     workload: Annotated[
         str | None,
@@ -46,6 +55,8 @@ def compare(
             metavar="WORKLOAD",
             help="A trace file, a generator such as random-write, or a TOML file that sets one "
             "up; or a list of them.",
+            completes=completion.workload,
+            files=True,
         ),
     ] = None,
     policy: Annotated[
@@ -62,6 +73,7 @@ def compare(
         option(
             "--set",
             metavar="KEY=VALUE,...",
+            completes=completion.setting,
             help="Values of a setting: ftl.spare-factor=0.07,0.2. Repeatable.",
         ),
     ] = [],  # noqa: B006
@@ -104,9 +116,9 @@ def compare(
 ) -> None:
     """Run every combination of the values given, and show the results side by side.
 
-    Wherever one value can stand, so can a list with commas; a comma within quotes or brackets
-    belongs to its value. Every run is checked before the first starts, and each result is stored
-    as soon as it is there. What is stored is not made again when the command is repeated.
+    Give any option a comma-separated list; a comma within quotes or brackets belongs to its
+    value. Every run is checked before the first starts, and each result is stored
+    as soon as it is there. Stored results are reused if you repeat the command.
     """
     from floatgate.cli.progress import RunsProgress
     from floatgate.runs.variants import expand, folder_name

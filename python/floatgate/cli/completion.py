@@ -1,11 +1,12 @@
-"""Completing commands, options and `--policy FAMILY=NAME` in a shell."""
+"""Completing commands, options and their values in a shell."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,20 +31,101 @@ def policy(incomplete: str) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
 
 
-def _policy_of_bash() -> list[str] | None:
-    """The answers to bash where a `--policy` argument is completed behind its `=`, else None.
+def setting(incomplete: str) -> list[str]:
+    """The ways in which a `--set` argument can go on: keys, then values where a key lists them.
+
+    >>> setting("ftl.spare"), setting("host.mode=t")
+    (['ftl.spare-factor='], ['host.mode=timestamps', 'host.mode=think-time'])
+    """
+    key, equals, value = incomplete.partition("=")
+    if not equals:
+        return [f"{name}=" for name in settings() if name.startswith(key)]
+    listed = value[: value.rfind(",") + 1]
+    words = [f"{key}={listed}{one}" for one in settings().get(key, ())]
+    return [word for word in words if word.startswith(incomplete)]
+
+
+def settings() -> dict[str, list[str]]:
+    """The keys of drive files, each with its values where they are few."""
+    import json
+
+    from floatgate import engine
+
+    found: dict[str, list[str]] = {}
+
+    def walk(above: str, schema: dict[str, Any]) -> None:
+        for name, inner in schema.get("properties", {}).items():
+            if "properties" in inner:
+                walk(f"{above}{name}.", inner)
+            elif above:
+                found[f"{above}{name}"] = [str(value) for value in inner.get("enum", ())]
+
+    walk("", json.loads(engine.schema()))
+    return found
+
+
+def drive(incomplete: str) -> list[str]:
+    """The drives that a word, or the last of a list of words, can become."""
+    from floatgate.lists import drives
+
+    return _listed(incomplete, drives())
+
+
+def workload(incomplete: str) -> list[str]:
+    """The generators that a word, or the last of a list of words, can become."""
+    from floatgate.lists import generators
+
+    return _listed(incomplete, generators())
+
+
+def chip(incomplete: str) -> list[str]:
+    """The chips whose name begins like that."""
+    from floatgate.lists import chips
+
+    return _listed(incomplete, [each["name"] for each in chips()])
+
+
+def family(incomplete: str) -> list[str]:
+    """The families of policies that begin like that."""
+    from floatgate.lists import policies
+
+    return _listed(incomplete, dict.fromkeys(each["family"] for each in policies()))
+
+
+def code(incomplete: str) -> list[str]:
+    """The codes of warnings and errors that begin like that."""
+    from floatgate.text.explained import ERRORS, WARNINGS
+
+    return _listed(incomplete, [*WARNINGS, *ERRORS])
+
+
+def _listed(incomplete: str, names: Iterable[str]) -> list[str]:
+    """The names that the last of a comma list can become, with the list ahead of them."""
+    listed, comma, last = incomplete.rpartition(",")
+    return [f"{listed}{comma}{name}" for name in names if name.startswith(last)]
+
+
+_WITH_EQUALS = {"--policy": policy, "--set": setting}
+"""Options whose values have a `=`, where bash cuts words."""
+
+
+def _behind_equals() -> list[str] | None:
+    """The answers to bash where such a value is completed behind its `=`, else None.
 
     Bash hands `victim=gr` over as three words, and puts the answer in the place of the last.
     """
     words = os.environ["COMP_WORDS"].split("\n")[: int(os.environ["COMP_CWORD"]) + 1]
     match words:
-        case [*_, "--policy", family, "="]:
-            names = ""
-        case [*_, "--policy", family, "=", names]:
+        case [*_, option, key, "="]:
+            value = ""
+        case [*_, option, key, "=", value]:
             pass
         case _:
             return None
-    return [word.removeprefix(f"{family}=") for word in policy(f"{family}={names}")]
+    completes = _WITH_EQUALS.get(option)
+    if completes is None:
+        return None
+    return [word.removeprefix(f"{key}=") for word in completes(f"{key}={value}")]
 
 
 def answer(root: click.Command) -> bool:
@@ -51,7 +133,7 @@ def answer(root: click.Command) -> bool:
     asked = os.environ.get(_ASKED)
     if not asked:
         return False
-    if asked == "bash_complete" and (words := _policy_of_bash()) is not None:
+    if asked == "bash_complete" and (words := _behind_equals()) is not None:
         print("\n".join(f"plain,{word}" for word in words))
         return True
     from click.shell_completion import shell_complete

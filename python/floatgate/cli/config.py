@@ -82,7 +82,7 @@ def convert(
             help="MQSim's ssdconfig.xml or workload.xml, or SSDSim's page.parameters.",
         ),
     ],
-    out: Annotated[Path, option("--out", "-o", metavar="DIR", help="Where the files go.")] = Path(),
+    out: Annotated[Path, option("--out", "-o", metavar="DIR", help="The new files.")] = Path(),
     force: Annotated[bool, option("--force", help="Replace files that are there.")] = False,
     list_all: Annotated[
         bool, option("--list", help="Also list what each parameter became.")
@@ -91,9 +91,9 @@ def convert(
 ) -> None:
     """Make drive and workload files from those of MQSim and SSDSim.
 
-    A drive and its workloads belong together: what one file says about the other is carried over
-    when both are given. What could not be carried over is said, with the reason; --list and --json
-    have every parameter. Traces need no conversion: their formats are read as they are.
+    A drive and its workloads belong together: give both, as each completes
+    the other. The command lists parameters that it could not convert, with the reason; --list and
+    --json have every parameter. Traces need no conversion: their formats are read as they are.
     """
     from floatgate import pages
     from floatgate.migrate import convert as theirs

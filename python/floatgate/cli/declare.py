@@ -13,8 +13,9 @@ import re
 import textwrap
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
 import click
 
@@ -22,6 +23,9 @@ from floatgate.engine import InputError
 from floatgate.hints import hint, nearest
 from floatgate.mistakes import IncompleteError, UnknownNameError
 from floatgate.words import filled
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 SHAPES_RESULTS = False
 
@@ -42,10 +46,15 @@ class Option(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """What stands at its place."""
+    """A positional argument.
+
+    `completes` says how a value can go on; with `files`, the name of a file can stand there too.
+    """
 
     metavar: str | None = None
     help: str = ""
+    completes: Callable[[str], list[str]] | None = None
+    files: bool = False
 
 
 def option(*flags: str, **how: Any) -> Option:
@@ -73,13 +82,25 @@ class _Number(click.ParamType[float]):
             number = self._kind(value)
         except ValueError:
             number = None
+        meant = "" if number is not None else self._meant(str(value))
         what = "a whole number" if self._kind is int else "a number"
         least = "" if self._least is None else f" from {self._least:g} on"
         if number is not None and (self._least is None or number >= self._least):
             if self._kind is float or number <= GREATEST:
                 return number
             least = f" up to {GREATEST}"
-        return self.fail(f"expected {what}{least}, not `{value}`", param, ctx)
+        return self.fail(f"expected {what}{least}, not `{value}`{meant}", param, ctx)
+
+    def _meant(self, value: str) -> str:
+        """The number behind a short form such as `1k`, `2M`, `1e6` or `1,000`."""
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:e(\d+))?([kmgKMG]?)", value.replace(",", ""))
+        if not found:
+            return ""
+        steps = {"": 0, "k": 3, "m": 6, "g": 9}[found[3].lower()] + int(found[2] or 0)
+        number = Decimal(found[1]).scaleb(min(steps, 30))
+        if number != int(number) or number > GREATEST:
+            return ""
+        return f"; did you mean `{int(number)}`?"
 
 
 _TYPES: Mapping[type, Any] = {
@@ -138,6 +159,14 @@ class _Command(click.Command):
     context_class = _Context
     last_words: Callable[[], str] | None = None
     """Made when they are asked for."""
+    examples: Sequence[str] = ()
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes what the command does, and lines that can be typed."""
+        super().format_help_text(ctx, formatter)
+        if self.examples:
+            with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
+                formatter.write_text("\b\n" + "\n".join(self.examples))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the last words."""
@@ -232,6 +261,16 @@ def ends_with(words: Callable[[], str]) -> Callable[[Command], Command]:
     return told
 
 
+def example(*lines: str) -> Callable[[Command], Command]:
+    """A command whose help shows how it is called."""
+
+    def told(command: Command) -> Command:
+        command.examples = lines  # type: ignore[attr-defined]
+        return command
+
+    return told
+
+
 def _made(name: str, what: Command | App | str) -> click.Command:
     if isinstance(what, str):
         module, _, of = what.partition(":")
@@ -243,6 +282,7 @@ def _made(name: str, what: Command | App | str) -> click.Command:
     params = [_parameter(each) for each in parameters]
     command = _Command(name, callback=what, params=params, help=inspect.getdoc(what))
     command.last_words = getattr(what, "last_words", None)
+    command.examples = getattr(what, "examples", ())
     return command
 
 
@@ -263,6 +303,8 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
             more["nargs"] = -1
         shown = how.metavar or parameter.name.upper()
         more["metavar"] = shown if required else f"[{shown}]"
+        if how.completes is not None:
+            more["shell_complete"] = functools.partial(_complete, how.completes, how.files)
         return click.Argument([parameter.name], **more)
     flags = how.flags or (f"--{parameter.name.replace('_', '-')}",)
     if kind is bool:
@@ -270,14 +312,14 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
     if how.min is not None:
         more["type"] = _Number(float if kind is float else int, how.min)
     if how.completes is not None:
-        more["shell_complete"] = functools.partial(_complete, how.completes)
+        more["shell_complete"] = functools.partial(_complete, how.completes, False)
     # What a flag is without the word need not be said.
     more["show_default"] = default is not None and (kind is not bool or "/" in flags[0])
     return click.Option([parameter.name, *flags], multiple=several, **more)
 
 
 def in_words(error: click.ClickException) -> InputError:
-    """What is wrong with the words of a command line, as other errors say it."""
+    """The mistake in a command line, in the form of other errors."""
     said = error.format_message().rstrip(".")
     kind: type[InputError] = InputError
     context = error.ctx if isinstance(error, click.UsageError) else None
@@ -319,9 +361,17 @@ def _listed(
 
 
 def _complete(
-    completes: Callable[[str], list[str]], _c: click.Context, _of: click.Parameter, given: str
-) -> list[str]:
-    return completes(given)
+    completes: Callable[[str], list[str]],
+    files: bool,
+    _context: click.Context,
+    _of: click.Parameter,
+    given: str,
+) -> list[CompletionItem]:
+    """The words; ahead of them the mark for names of files, which shells add themselves."""
+    from click.shell_completion import CompletionItem
+
+    words = [CompletionItem(word) for word in completes(given)]
+    return [CompletionItem(given, type="file"), *words] if files else words
 
 
 def _kind(hint: Any) -> tuple[bool, type]:

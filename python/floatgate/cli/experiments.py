@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Results = Annotated[
     Path | None,
-    option("--out", metavar="DIR", help="Where results go; by default floatgate-results/NAME."),
+    option("--out", metavar="DIR", help="The results; by default floatgate-results/NAME."),
 ]
 Quick = Annotated[bool, option("--quick", help="The quick form, as the file has it.")]
 
@@ -141,7 +141,7 @@ def results(
     ] = None,
     folders: Annotated[
         list[Path] | None,
-        Argument(metavar="DIR...", help="Where results lie; by default floatgate-results."),
+        Argument(metavar="DIR...", help="Folders of results; by default floatgate-results."),
     ] = None,
     as_json: Json = False,
     csv: Annotated[bool, option("--csv", help="Print comma-separated values.")] = False,
@@ -162,9 +162,9 @@ def results(
 ) -> None:
     """Ask stored results a question in SQL (DuckDB).
 
-    There are the tables runs (a row for each run: what varied and every number, named by its path
-    with underscores, such as host_write_latency_ns_p99), requests, series, blocks, snapshots and
-    occupancy (with run_id). Without a question: the columns of runs.
+    The table runs has a row for each run: what varied, and every number, named by its path with
+    underscores, such as host_write_latency_ns_p99. Other tables are requests, series, blocks,
+    snapshots and occupancy (with run_id). Without a question: the columns of runs.
     """
     from floatgate.result.tables import query
 
@@ -200,7 +200,7 @@ def _serve(folders: list[Path]) -> None:
 
 def reproduce(
     name: Annotated[
-        str | None, Argument(metavar="NAME", help="What to make again; without: the list.")
+        str | None, Argument(metavar="NAME", help="The study to reproduce; without: the list.")
     ] = None,
     quick: Annotated[
         bool, option("--quick", help="Fewer points: at most a minute on two cores.")
@@ -212,7 +212,7 @@ def reproduce(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make published results again, and a page that puts both side by side."""
+    """Reproduce published results, on a page that compares both."""
     from floatgate.cli.progress import RunsProgress
     from floatgate.report.verdicts import RULE, counts, headline, in_words, verdict
     from floatgate.reproduce import claims
@@ -302,7 +302,7 @@ def _measure(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """What runs no drive."""
+    """Studies that run no drive."""
     import importlib
 
     from floatgate.cli.progress import FramesProgress

@@ -63,13 +63,13 @@ def lifetime(
     quiet: Quiet = False,
     **reading: Unpack[Reading],
 ) -> None:
-    """Say how long DRIVE lasts under WORKLOAD, and what makes it last: TBW, DWPD, years.
+    """Compute how long DRIVE lasts under WORKLOAD: TBW, DWPD, years.
 
     The drive is filled and aged by the workload itself, unless it or --set says otherwise, and kept
     for the next time. Of a large drive some dies are simulated, with their share of the rest. Then
     one pass over the workload is simulated. Years and TBW follow from its rate of writing and its
-    write amplification: one value, or a range with its reason. Where the target is not reached,
-    throttles and other drives that reach it are found after the answer is printed.
+    write amplification: one value, or a range with its reason. If the target is not reached,
+    throttles and other drives that reach it follow after the answer.
     """
     from floatgate.cli.progress import Progress, stages
     from floatgate.life.lifetime import in_use, lifetime_data

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import floatgate
+from floatgate.cli import completion
 from floatgate.cli.declare import Argument, option
 from floatgate.cli.options import Json
 from floatgate.cli.show import print_json
@@ -14,7 +15,10 @@ from floatgate.words import colour_wanted
 
 
 def drives(
-    name: Annotated[str | None, Argument(help="Only this drive, with every source.")] = None,
+    name: Annotated[
+        str | None,
+        Argument(help="Only this drive, with every source.", completes=completion.drive),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the built-in drives; of one NAME, where every number comes from."""
@@ -28,16 +32,20 @@ def drives(
 
 
 def explain(
-    code: Annotated[str | None, Argument(help="The word in brackets.")] = None,
+    code: Annotated[
+        str | None, Argument(help="The word in brackets.", completes=completion.code)
+    ] = None,
 ) -> None:
-    """Say what the CODE of a warning or error means and what to do; without one, all of them."""
+    """Explain the CODE of a warning or error; without one, all of them."""
     from floatgate.text import explained
 
     print(explained.page(code, colour=colour_wanted()))
 
 
 def init(
-    folder: Annotated[Path, Argument(metavar="DIR", help="Where; by default here.")] = Path(),
+    folder: Annotated[
+        Path, Argument(metavar="DIR", help="By default the current folder.")
+    ] = Path(),
 ) -> None:
     """Write a drive, a workload, an experiment and a policy to start from, with comments."""
     from floatgate import starter
@@ -49,7 +57,9 @@ def init(
 
 
 def policies(
-    family: Annotated[str | None, Argument(help="Only this family.")] = None,
+    family: Annotated[
+        str | None, Argument(help="Only this family.", completes=completion.family)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the policies by family; of one FAMILY, with parameters and papers."""
@@ -63,7 +73,10 @@ def policies(
 
 
 def chips(
-    name: Annotated[str | None, Argument(help="Only this chip, with every source.")] = None,
+    name: Annotated[
+        str | None,
+        Argument(help="Only this chip, with every source.", completes=completion.chip),
+    ] = None,
     bench: Annotated[
         bool, option("--bench", help="Measure the chip NAME on the virtual test bench.")
     ] = False,
@@ -72,7 +85,7 @@ def chips(
         option(metavar="N", help="Blocks of each sample on the bench; by default 16."),
     ] = None,
     seed: Annotated[
-        int | None, option(metavar="N", help="What the bench draws from; by default 1.")
+        int | None, option(metavar="N", help="The seed of the bench; by default 1.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -37,13 +37,17 @@ def _readings() -> Iterator[tuple[str, Any]]:
 
 READINGS = dict(_readings())
 
-Drive = Annotated[str, Argument(metavar="DRIVE", help="A preset's name, or a TOML file.")]
+Drive = Annotated[
+    str, Argument("DRIVE", "A preset's name, or a TOML file.", completion.drive, files=True)
+]
 Workload = Annotated[
     str,
     Argument(
         metavar="WORKLOAD",
         help="A trace file, a trace of the catalogue such as msr:hm_0, a generator such as "
         "random-write, or a TOML file that sets one up or puts several workloads together.",
+        completes=completion.workload,
+        files=True,
     ),
 ]
 SomeWorkload = Annotated[str | None, get_args(Workload)[1]]
@@ -59,7 +63,10 @@ Flow = Annotated[
 Set = Annotated[
     list[str],
     option(
-        "--set", metavar="KEY=VALUE", help="Override a setting: ftl.spare-factor=0.2. Repeatable."
+        "--set",
+        metavar="KEY=VALUE",
+        completes=completion.setting,
+        help="Override a setting: ftl.spare-factor=0.2. Repeatable.",
     ),
 ]
 Policy = Annotated[
@@ -183,7 +190,7 @@ def recorded(snapshots: bool) -> tuple[str, ...]:
 
 
 def choices() -> str:
-    """What DRIVE and WORKLOAD can be without a file, and what files can be."""
+    """The built-in drives and generators, and the formats of files."""
 
     def paragraph(indent: str, text: str) -> str:
         # Help stands two columns to the right.

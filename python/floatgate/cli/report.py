@@ -44,7 +44,7 @@ def report(
         option(metavar="N", help="How wide these files are: 1 column (3.5 in) or 2 (7.2 in)."),
     ] = None,
     format: Annotated[
-        str | None, option(metavar="NAME", help="What these files are: svg or pdf.")
+        str | None, option(metavar="NAME", help="The format of these files: svg or pdf.")
     ] = None,
 ) -> None:
     """Write stored results as one page that needs no network: plots, tables, configuration.
@@ -59,7 +59,7 @@ def report(
         raise IncompleteError("--figure, --columns and --format are for files: add --figures DIR")
     if format is not None and format not in reports.FORMATS:
         said = hint(format, reports.FORMATS)
-        raise UnknownNameError(f"--format: `{format}` is no format of figures; {said}")
+        raise UnknownNameError(f"--format: `{format}` is not a format of figures; {said}")
     made = reports.of(reports.load(results), title)
     files = []
     if figures is not None:

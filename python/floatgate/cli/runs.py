@@ -6,7 +6,7 @@ import json
 from typing import Annotated, Any, Unpack
 
 import floatgate
-from floatgate.cli.declare import ends_with, option
+from floatgate.cli.declare import ends_with, example, option
 from floatgate.cli.options import (
     Drive,
     Flow,
@@ -32,6 +32,10 @@ from floatgate.workloads.reading import Reading
 
 
 @ends_with(choices)
+@example(
+    "floatgate run modern-tlc-small random-write --steady",
+    "floatgate run modern-tlc my-trace.csv.zst --set host.out-of-range=compact --out results",
+)
 @opens_files
 @reads
 def run(

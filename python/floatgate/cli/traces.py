@@ -65,7 +65,7 @@ def describe(
     quiet: Quiet = False,
     **reading: Unpack[Reading],
 ) -> None:
-    """Say what WORKLOAD is like: mix, sizes, rate, order, and what its pages see."""
+    """Describe WORKLOAD: mix, sizes, rate, order, and the accesses to its pages."""
     from floatgate import pages
     from floatgate.cli.progress import Progress
     from floatgate.words import colour_wanted
@@ -140,7 +140,7 @@ def fit(
     ],
     output: Annotated[
         Path | None,
-        option("--output", "-o", metavar="FILE", help="Where to store it (TOML)."),
+        option("--output", "-o", metavar="FILE", help="The file to store it in (TOML)."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -111,7 +111,7 @@ CASE = {
 
 
 class Place(NamedTuple):
-    """Where the keys of a block stand: in it, or above all blocks."""
+    """The place of the keys of a block: in it, or above all blocks."""
 
     data: Mapping[str, Any]
     block: int | None
@@ -173,7 +173,7 @@ def plain(value: Any) -> Any:
 
 
 def mistakes(data: Mapping[str, Any]) -> Iterator[Mistake]:
-    """What is wrong with the keys and the kinds of their values."""
+    """Mistakes in keys and in the kinds of their values."""
     if data.get("schema") != SCHEMA:
         given = data.get("schema")
         said = (
@@ -265,7 +265,7 @@ def _published(published: Mapping[str, Any], path: At) -> Iterator[Mistake]:
             yield Mistake(path, f"a published number needs `{key}`", help)
     for key, choices in OF_PUBLISHED.items():
         if published.get(key, choices[0]) not in choices:
-            message = f"`{published[key]}` is no `{key}` of a published number"
+            message = f"`{published[key]}` is not a `{key}` of a published number"
             help = hint(str(published[key]), choices)
             yield Mistake((*path, key), message, help)
     value = published.get("value", 0)

@@ -156,7 +156,7 @@ class Control:
 
 
 def _misfits(value: Any, known: Any, path: str) -> Iterator[str]:
-    """What a value lacks of what is known, by its keys."""
+    """The keys that a value lacks."""
     if isinstance(known, dict):
         for key, inside in known.items():
             below = f"{path}.{key}" if path else key
@@ -191,7 +191,7 @@ def range_of(text: str) -> tuple[int, int]:
     match numbers:
         case [int(offset), int(size)] if size > 0:
             return offset, size
-    raise InputError(f"`{text}` is no range of bytes; OFFSET:SIZE is one, such as 1MiB:4KiB")
+    raise InputError(f"`{text}` is not a range of bytes; OFFSET:SIZE is one, such as 1MiB:4KiB")
 
 
 def _bytes_of(text: str) -> int | None:

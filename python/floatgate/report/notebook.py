@@ -1,4 +1,4 @@
-"""What notebooks show of a result: a piece of HTML that needs no script and no network."""
+"""The display of a result in notebooks: a piece of HTML that needs no script and no network."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from floatgate.pages import PALETTES
-from floatgate.result.answers import answer, called
+from floatgate.result.answers import answer
 from floatgate.result.comparison import Comparison
 from floatgate.result.conclusions import conclusions
 from floatgate.result.measures import columns
 from floatgate.result.names import label
 from floatgate.result.run import Result
-from floatgate.result.values import OPERATIONS, data, delays
+from floatgate.result.values import OPERATIONS, called, data, delays
 from floatgate.words import duration, short
 
 _COLOURS = PALETTES["light"][:6]

@@ -18,10 +18,11 @@ from floatgate.report.model import Finding, Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
 from floatgate.report.toml import as_toml, common, without
+from floatgate.result import declared
 from floatgate.result.answers import answer
 from floatgate.result.comparison import Comparison
 from floatgate.result.conclusions import conclusions
-from floatgate.result.measures import UNITS, change, columns, warnings
+from floatgate.result.measures import UNITS, change, columns, is_number, warnings, within
 from floatgate.result.names import brief, label, where
 from floatgate.result.run import Result
 from floatgate.result.values import flat
@@ -38,7 +39,7 @@ def html(report: Report, *, nonce: str | None = None) -> str:
 
 
 def parts(report: Report) -> dict[str, Any]:
-    """What the templates of a report need.
+    """The values that the templates of a report need.
 
     Raises:
         InputError: There is no run, or a plot names what is not there.
@@ -67,6 +68,7 @@ def parts(report: Report) -> dict[str, Any]:
         "measures": _measures(report, names),
         "ids": [run.run_id for run in names.runs],
         "ends": _ends(report.runs, names),
+        "words": _words(names),
         "warnings": [
             (text, code, where(some, report.runs.variants) + more)
             for text, code, some, more in warnings(report.runs)
@@ -112,7 +114,7 @@ def _placed(plots: Sequence[Drawn]) -> list[tuple[str, str, bool]]:
 
 
 UNEVEN = 60
-"""So many pixels in height do neighbours differ by, at most."""
+"""The greatest difference in height of neighbours, in pixels."""
 
 FIRST = {"prose": 1, "tables": 6, "plots": 8}
 """So much stands ahead of the details: an overview of five screens at most."""
@@ -121,7 +123,7 @@ FEW = 12
 """Runs whose numbers belong to the overview."""
 
 PICTURES = 4
-"""So many runs with snapshots are shown as pictures of their drives."""
+"""The most runs whose drives are shown as pictures."""
 
 
 def _pictures(names: Names) -> list[tuple[str, dict[str, Any]]]:
@@ -146,7 +148,7 @@ def usual_title(comparison: Comparison) -> str:
 
 
 def data(names: Names) -> dict[str, Any]:
-    """What the page computes with: every number of every run, and every setting.
+    """The data of the page: every number of every run, and every setting.
 
     What all runs share stands once. `timing` is left out: it alone differs between equal runs.
     """
@@ -285,7 +287,7 @@ COLUMNS = 6
 
 
 def _parameters(names: Names) -> tuple[list[str], list[list[str]]]:
-    """What varied as columns: their headings, and for each run its values."""
+    """The varied settings as columns: their headings, and for each run its values."""
     own, shared = names.varied, list[str]()
     if len(own) > COLUMNS:
         own, shared = own[: COLUMNS - 1], own[COLUMNS - 1 :]
@@ -318,6 +320,21 @@ def _ends(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
             reason = f": {end.reason}" if end.reason else ""
             ends.append((label(variant), f"{end.state} at {duration(end.at_ns)}{reason}"))
     return ends
+
+
+def _words(names: Names) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What sections without a form of their own have besides numbers, by section and run."""
+    found = []
+    for section in declared.others():
+        lines = []
+        for name, run in zip(names.labels, names.runs, strict=True):
+            fields = flat(run.data.get(section.name), section.name, lists=True)
+            told = [f"{within(path)} {json.dumps(v)}" for path, v in fields if not is_number(v)]
+            if told and run.data.get(section.name) is not None:
+                lines.append((name, "; ".join(told)))
+        if lines:
+            found.append((section.name, lines))
+    return found
 
 
 def _differing(names: Names, rows: Sequence[Mapping[str, str]]) -> list[tuple[str, list[Any]]]:
@@ -356,7 +373,7 @@ _DIGESTS = ("build", "SHA-256 of the trace", "configuration", "run")
 
 
 def _provenance(names: Names) -> tuple[_Origins, _Origins]:
-    """Where the numbers come from by name, each value with its runs: in words, and as digests."""
+    """The provenance of the numbers by name, each value with its runs: in words, and as digests."""
     rows = []
     for run in names.runs:
         provenance = run.data["provenance"]

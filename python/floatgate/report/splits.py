@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from floatgate.report.drawing import (
@@ -23,21 +24,8 @@ from floatgate.report.model import Plot
 from floatgate.report.names import Names
 from floatgate.result.measures import UNITS
 from floatgate.result.run import Result
-from floatgate.result.values import OPERATIONS, SOURCES, TO_COME, delays
+from floatgate.result.values import LEVELS, OPERATIONS, PARTS, SOURCES, called, delays
 from floatgate.words import several
-
-_CAUSES = {
-    "throttle": "throttled",
-    **{f"queue.{source}": f"behind {source}" for source in (*SOURCES, *TO_COME)},
-    "bus": "channel",
-    "array": "flash array",
-    "ecc": "error correction",
-    "buffer": "write buffer",
-    "link": "link",
-    "controller": "controller",
-    "suspend": "suspended",
-    "map": "map",
-}
 
 
 def causes(plot: Plot, names: Names) -> Iterator[Drawn]:
@@ -48,20 +36,20 @@ def causes(plot: Plot, names: Names) -> Iterator[Drawn]:
             continue
 
         def parts(run: Result, op: str = op) -> Mapping[str, float]:
-            return {_CAUSES[cause]: mean for cause, mean in delays(run.data["host"][op]).items()}
+            return {called(part): mean for part, mean in delays(run.data["host"][op]).items()}
 
         yield _stacked(
             "causes",
             plot.title or f"Where the time of {several(op)} goes",
-            f"Mean latency of a {op} by cause. What waits behind gc waits for garbage collection.",
+            f"Mean latency of a {op} by cause; gc is garbage collection.",
             (f"mean {op} latency", "ns"),
-            list(_CAUSES.values()),
+            list(PARTS.values()),
             parts,
             names,
         )
 
 
-_OFTEN = ("behind host", "behind gc", "flash array", "channel")
+_OFTEN = tuple(called(part) for part in ("queue.host", "queue.gc", "array", "bus"))
 """These take the first colours, which are easiest to tell apart."""
 
 _OPERATIONS = {
@@ -77,7 +65,8 @@ def sources(plot: Plot, names: Names) -> Iterator[Drawn]:
         words = _OPERATIONS[kind]
 
         def parts(run: Result, kind: str = kind) -> Mapping[str, float]:
-            return {source: run.data["flash"][kind][source] for source in SOURCES}
+            counts = run.data["flash"][kind].items()
+            return {source: count for source, count in counts if source != "total"}
 
         yield _stacked(
             "sources",
@@ -90,9 +79,6 @@ def sources(plot: Plot, names: Names) -> Iterator[Drawn]:
         )
 
 
-_LEVELS = ("low", "medium", "high")
-
-
 def levels(plot: Plot, names: Names) -> Iterator[Drawn]:
     """Flash operations by the cost level at which they were done."""
     one = asked(plot, ("program", "read"), "flash.by_level.")
@@ -100,7 +86,7 @@ def levels(plot: Plot, names: Names) -> Iterator[Drawn]:
         words = _OPERATIONS[kind]
 
         def parts(run: Result, kind: str = kind) -> Mapping[str, float]:
-            return {level: run.data["flash"]["by_level"][kind][level] for level in _LEVELS}
+            return dict(run.data["flash"]["by_level"][kind])
 
         used = {level for run in names.runs for level, n in parts(run).items() if n}
         if not used:
@@ -110,7 +96,7 @@ def levels(plot: Plot, names: Names) -> Iterator[Drawn]:
             plot.title or f"{words[0].upper()}{words[1:]} by cost level",
             "The level that the cost policy chose for each page.",
             (words, "count"),
-            list(_LEVELS),
+            list(reversed(LEVELS)),
             parts,
             names,
         )
@@ -140,11 +126,13 @@ def _stacked(
     import altair as alt
 
     words, unit_name = axis
-    order = sorted(stacked, key=lambda part: (part not in _OFTEN, stacked.index(part)))
     found = {
         label: {part: n for part, n in parts(names.runs[group[0]]).items() if n}
         for label, group in names.places().items()
     }
+    # A result of another version may have parts that this one does not know.
+    stacked = list(dict.fromkeys(chain(stacked, *found.values())))
+    order = sorted(stacked, key=lambda part: (part not in _OFTEN, stacked.index(part)))
     if kind == "causes":
         found = {label: of for label, of in found.items() if of}
     seeds = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from floatgate.result.files import reading
 from floatgate.result.run import Result
-from floatgate.result.values import OPERATIONS, SOURCES
+from floatgate.result.values import OPERATIONS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,7 +153,7 @@ def _series(run: Result, rows: pl.DataFrame) -> Series | None:
     requests = pl.sum_horizontal(f"{op}_requests" for op in ops)
     latency = pl.sum_horizontal(f"{op}_latency_sum_ns" for op in ops)
     moved = pl.sum_horizontal(f"{op}_bytes" for op in ("read", "write"))
-    programs = pl.sum_horizontal(f"flash_program_{source}_pages" for source in SOURCES)
+    programs = pl.sum_horizontal(pl.col("^flash_program_.*_pages$"))
     found = sums.select(
         start=pl.col("start_ns") * 1e-9,
         width=seconds,

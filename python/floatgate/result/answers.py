@@ -6,20 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from floatgate.result.run import Result
-from floatgate.result.values import delays, largest, slowest
+from floatgate.result.values import called, delays, largest, slowest
 from floatgate.words import duration, short, size, three
-
-_CAUSES = {
-    "throttle": "throttled",
-    "bus": "on the channel",
-    "array": "in the flash array",
-    "ecc": "in error correction",
-    "buffer": "at the write buffer",
-    "link": "on the link",
-    "controller": "in the controller",
-    "suspend": "suspended",
-    "map": "fetching the map",
-}
 
 
 def answer(result: Result) -> list[str]:
@@ -70,15 +58,6 @@ def _few(count: int, what: str) -> str:
     return f", from only {count} {what}{plural}" if count < ENOUGH else ""
 
 
-def called(cause: str) -> str:
-    """A cause of delay in words.
-
-    >>> called("array"), called("queue.gc")
-    ('in the flash array', 'waiting behind gc')
-    """
-    return _CAUSES.get(cause) or f"waiting behind {cause.removeprefix('queue.')}"
-
-
 def slow_because(host: Mapping[str, Any]) -> str:
     """The largest cause of the slowest requests of an operation; empty if nobody knows.
 
@@ -86,7 +65,12 @@ def slow_because(host: Mapping[str, Any]) -> str:
     '75 % waiting behind gc'
     """
     found = largest(slowest(host))
-    return f"{100 * found[1]:.0f} % {called(found[0])}" if found else ""
+    return because(*found) if found else ""
+
+
+def because(cause: str, share: float) -> str:
+    """A cause of slow requests with its share of their time."""
+    return f"{100 * share:.0f} % {called(cause)}"
 
 
 def _why(host: Mapping[str, Any]) -> str:

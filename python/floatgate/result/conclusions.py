@@ -7,9 +7,9 @@ from statistics import fmean
 from typing import NamedTuple
 
 from floatgate.result.comparison import Comparison
-from floatgate.result.doubts import WHY, doubts, remedy
+from floatgate.result.doubts import doubts, remedy, why
 from floatgate.result.measures import Measure, change, find, peers
-from floatgate.result.names import label
+from floatgate.result.names import label, where
 
 ENOUGH = 3
 """Seeds from which a spread can be told."""
@@ -35,12 +35,16 @@ class Group(NamedTuple):
 
 
 def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[str]:
-    """A sentence for each measure and workload.
+    """A sentence for each measure and workload; where several things varied, one for each of them.
 
     One of two variants is called better where it was with every seed, of at least three. A
     difference within that is "no difference shown". Of variants with fewer seeds nothing is
-    concluded, and that is said once. A measure that a warning of one of the runs undoes has no
+    concluded, and one line names them. A measure that a warning of one of the runs undoes has no
     verdict: the reason is given instead, with the ageing that fits.
+
+    Where several things varied, the values of one are compared with all others equal, so that
+    no value gets the credit for a difference that another made. Where its best value depends on
+    the others, or its difference does not appear everywhere, the sentence names the cases.
 
     Args:
         comparison: The runs.
@@ -75,14 +79,15 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
                 continue
             known = dict(_key(comparison.variants[runs[0]])) == groups[0].varied
             first = "the first" if known else label(groups[0].varied)
-            yield (f"{work}: " if work else "") + _sentence(measure, groups, first)
+            for said in _by_axis(measure, groups) or [_sentence(measure, groups, first)]:
+                yield (f"{work}: " if work else "") + said
 
     for (work, code), measures in undone.items():
         most = max(measures.values(), key=len)
         runs = next(each for each in peers(comparison) if most[0] in each)
         every = "every run" if len(most) == len(runs) else f"{len(most)} of {len(runs)} runs"
         said = f"{work}: " if work else ""
-        said += f"no verdict on {_listed(list(measures))}: {WHY[code]} in {every} [{code}]"
+        said += f"no verdict on {_listed(list(measures))}: {why(code)} in {every} [{code}]"
         do = remedy(code, [comparison.runs[i] for i in most])
         yield f"{said}; {do}" if do else said
 
@@ -94,7 +99,7 @@ def _sentence(measure: Measure, groups: Sequence[Group], called: str) -> str:
     title, shown = measure.title, measure.show(best.mean)
     worse = [g for g in groups if best.apart(g) and measure.show(g.mean) != shown]
     if not worse:
-        return f"{title}: no difference shown"
+        return f"{title}: {_NONE}"
     least = "most" if measure.more_is_better else "least"
     said = f"{title}: {least} with {label(best.varied)} ({shown}"
     if first in worse:
@@ -104,6 +109,85 @@ def _sentence(measure: Measure, groups: Sequence[Group], called: str) -> str:
     said += ")"
     close = [label(g.varied) for g in groups if g is not best and g not in worse]
     return said + (f"; no difference shown to {_listed(close)}" if close else "")
+
+
+def _by_axis(measure: Measure, groups: Sequence[Group]) -> list[str]:
+    """A sentence for each thing that varied; none if that is one, or one is never alone."""
+    values: dict[str, dict[str, None]] = {}
+    for group in groups:
+        for name, value in group.varied.items():
+            values.setdefault(name, {})[value] = None
+    axes = [name for name, some in values.items() if len(some) > 1]
+    said = [_axis(measure, axis, axes, groups) for axis in axes]
+    return said if len(axes) > 1 and all(said) else []
+
+
+def _axis(measure: Measure, axis: str, axes: Sequence[str], groups: Sequence[Group]) -> str:
+    """What the values of one axis do with the others equal; empty if nothing was compared."""
+    cases: dict[tuple[str | None, ...], list[Group]] = {}
+    for group in groups:
+        others = tuple(group.varied.get(name) for name in axes if name != axis)
+        cases.setdefault(others, []).append(group)
+    compared = [some for some in cases.values() if len(some) > 1]
+    verdicts: dict[str, list[tuple[Mapping[str, str], str]]] = {}
+    for some in compared:
+        best, difference = _verdict(measure, axis, some)
+        case = {name: some[0].varied[name] for name in axes if name != axis}
+        verdicts.setdefault(best, []).append((case, difference))
+    if not compared:
+        return ""
+    every = [case for found in verdicts.values() for case, _ in found]
+    least = "most" if measure.more_is_better else "least"
+    parts = []
+    for best, found in sorted(verdicts.items(), key=lambda each: not each[0]):
+        said = f"{least} with {best} ({_spread([d for _, d in found])})" if best else _NONE
+        if len(verdicts) > 1:
+            said += f" at {where([case for case, _ in found], every)}"
+        elif len(every) > 1:
+            said += " in every case"
+        parts.append(said)
+    return f"{measure.title} by {axis}: {'; '.join(parts)}"
+
+
+_NONE = "no difference shown"
+
+
+def _verdict(measure: Measure, axis: str, groups: Sequence[Group]) -> tuple[str, str]:
+    """The value that is best with all others equal, and its difference; both empty if none is.
+
+    The difference is to the first value, or from the best to the second where the first is best.
+    """
+    best = (max if measure.more_is_better else min)(groups, key=lambda group: group.mean)
+    shown = measure.show(best.mean)
+    others = [group for group in groups if group is not best]
+    worse = [g for g in others if best.apart(g) and measure.show(g.mean) != shown]
+    if not worse:
+        return "", ""
+    close = [g.varied[axis] for g in others if g not in worse]
+    name = f"{axis}={', '.join([best.varied[axis], *close])}"
+    beside = groups[0] if groups[0] in worse else worse[0]
+    return name, f"{change(beside.mean, best.mean)} to {beside.varied[axis]}"
+
+
+def _spread(differences: Sequence[str]) -> str:
+    """The first and the last of differences by size, where they are not one.
+
+    >>> _spread(["-21 % to greedy", "-9.2 % to greedy", "-30 % to greedy"])
+    '-30 % .. -9.2 % to greedy'
+    """
+    ends = {difference.partition(" to ")[2] for difference in differences}
+    sizes = list(dict.fromkeys(difference.partition(" to ")[0] for difference in differences))
+    if len(ends) > 1 or len(sizes) == 1:
+        return ", ".join(dict.fromkeys(differences))
+    sizes.sort(key=_size)
+    return f"{sizes[0]} .. {sizes[-1]} to {ends.pop()}"
+
+
+def _size(difference: str) -> float:
+    """What `change` prints, as a number in per cent."""
+    if difference.startswith("x "):
+        return 100 * float(difference[2:].split()[0])
+    return float(difference.removesuffix(" %")) if difference.endswith("%") else 0.0
 
 
 def _listed(names: Sequence[str]) -> str:

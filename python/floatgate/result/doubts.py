@@ -1,35 +1,28 @@
-"""Warnings that undo a verdict: by which numbers no run may be called better than another one."""
+"""Warnings that undo a verdict: no run may be called better by a number that one puts in doubt.
+
+The engine declares beside each warning which numbers that are.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from floatgate.result.answers import ENOUGH
+from floatgate.result.declared import warnings
 from floatgate.result.run import Result
+from floatgate.result.values import OPERATIONS
 
 SHAPES_RESULTS = False
 
-_EVERYTHING = ("waf-not-steady", "not-steady", "no-time")
-_OF_HOST = ("overloaded",)
-_OF_READS = ("unmapped-reads",)
-_OF_RATE = ("buffer-drained",)
-_OF_FLASH = ("gc-never-ran",)
 _AMPLIFICATION = ("waf", "waf_pages")
 _BEYOND = 10
 """Requests that must be slower than a percentile, as for the warning `few-samples`."""
 
-WHY: Mapping[str, str] = {
-    "waf-not-steady": "write amplification was still moving",
-    "not-steady": "ageing stopped before write amplification was flat",
-    "no-time": "the run took no time",
-    "overloaded": "requests arrived faster than the drive serves them",
-    "unmapped-reads": "reads met pages that hold nothing",
-    "buffer-drained": "the rate includes the time in which the write buffer emptied",
-    "gc-never-ran": "garbage collection never ran",
-    "few-samples": "too few requests",
-}
-"""The codes of the warnings that undo a verdict, and the reason in words."""
+
+def why(code: str) -> str:
+    """The reason why the warning of this code undoes a verdict, in words."""
+    return next(each.reason for each in warnings() if each.code == code)
 
 
 def doubts(measure: str, run: Result) -> list[str]:
@@ -39,15 +32,25 @@ def doubts(measure: str, run: Result) -> list[str]:
         measure: The name of a measure, or the path of a number in the result.
         run: The run.
     """
-    first = measure.removeprefix("host.").partition(".")[0]
-    of_host = first in ("read", "write", "trim", "flush", "all", "flow", "iops", "flows", "high")
-    undo = [*_EVERYTHING, *(_OF_HOST if of_host else _OF_FLASH)]
-    undo += _OF_READS if first in ("read", "all") else ()
-    undo += _OF_RATE if first == "iops" else ()
-    few = first in _AMPLIFICATION and run.flash.program.host < ENOUGH
-    undo += ["few-samples"] if few or _is_thin(measure, first, run) else ()
     said = {warning["code"] for warning in run.warnings}
-    return [code for code in undo if code in said]
+    about = _about(measure, run)
+    return [each.code for each in warnings() if each.doubt in about and each.code in said]
+
+
+def _about(measure: str, run: Result) -> set[str]:
+    """The kinds of doubt that concern a measure, as the engine names them."""
+    first = measure.removeprefix("host.").partition(".")[0]
+    of_host = first in (*OPERATIONS, "flow", "iops", "flows", "high")
+    few = first in _AMPLIFICATION and run.flash.program.host < ENOUGH
+    kinds = {
+        "everything": True,
+        "host": of_host,
+        "flash": not of_host,
+        "reads": first in ("read", "all"),
+        "rate": first == "iops",
+        "few": few or _is_thin(measure, first, run),
+    }
+    return {kind for kind, concerned in kinds.items() if concerned}
 
 
 def _is_thin(measure: str, op: str, run: Result) -> bool:

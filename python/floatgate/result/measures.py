@@ -7,14 +7,18 @@ dots between its keys: `host.write.latency_ns.p99`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import sqrt
+from statistics import fmean, stdev
 from typing import NamedTuple, NoReturn
 
 from floatgate.hints import hint, nearest
 from floatgate.mistakes import UnknownNameError
+from floatgate.result import declared
 from floatgate.result.comparison import Comparison
 from floatgate.result.doubts import doubts
 from floatgate.result.run import Result
+from floatgate.result.values import flat
 from floatgate.words import duration, number, short, size
 
 
@@ -155,15 +159,14 @@ def could_be(names: Sequence[str]) -> None:
     Raises:
         InputError: A name is no short one, and no path of a result begins like that.
     """
-    from floatgate.result.shape import sample
-
+    known = {each.name for each in declared.sections()}
     for name in names:
-        if name not in MEASURES and name.partition(".")[0] not in sample():
-            _refuse(name, sample())
+        if name not in MEASURES and name.partition(".")[0] not in known:
+            _refuse(name, declared.numbers())
 
 
-def _refuse(name: str, data: Mapping[str, object]) -> NoReturn:
-    near = nearest(name, [*MEASURES, *_paths(data)])
+def _refuse(name: str, paths: Iterable[str]) -> NoReturn:
+    near = nearest(name, [*MEASURES, *paths])
     said = hint(name, near or MEASURES)
     raise UnknownNameError(f"`{name}` is no measure, and no number of these results; {said}")
 
@@ -180,7 +183,7 @@ def find(name: str, runs: Sequence[Result] = ()) -> Measure:
     if name in MEASURES:
         return MEASURES[name]
     if runs and all(lookup(run, name) is None for run in runs):
-        _refuse(name, runs[0].data)
+        _refuse(name, _paths(runs[0].data))
     unit = unit_of(name)
     waits = unit == "ns" and name.startswith(("host.", "flash."))
     return Measure(name, name, lambda run: lookup(run, name), unit, False if waits else None)
@@ -215,41 +218,26 @@ def lookup(run: Result, path: str) -> float | None:
         if not isinstance(value, Mapping) or key not in value:
             return None
         value = value[key]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None  # type: ignore[arg-type]
+    return float(value) if is_number(value) else None  # type: ignore[arg-type]
 
 
 def unit_of(path: str) -> str:
-    """The unit that the keys of a result say by their endings.
+    """The unit of the number at a path of a result, as a key of `UNITS`.
 
     >>> unit_of("host.read.delay_ns_by_cause.queue.gc"), unit_of("capacity.free_blocks")
     ('ns', '')
     """
-    for key in reversed(path.split(".")):
-        if key.endswith("_ns") or "_ns_" in key:
-            return "ns"
-        if key == "bytes" or key.endswith("_bytes"):
-            return "bytes"
-        if key.endswith("_seconds"):
-            return "s"
-        if key.endswith("_joules"):
-            return "J"
-        if key in ("over_provisioning", "spare_factor"):
-            return "share"
-        if key in ("waf", "waf_pages"):
-            return "x"
-    return ""
+    found = declared.at(path)
+    return found[0] if found and found[0] in UNITS else ""
 
 
-def _paths(value: Mapping[str, object], above: str = "") -> list[str]:
-    paths = []
-    for key, inner in value.items():
-        path = f"{above}{key}"
-        if isinstance(inner, Mapping):
-            paths += _paths(inner, f"{path}.")
-        elif isinstance(inner, int | float) and not isinstance(inner, bool):
-            paths.append(path)
-    return paths
+def _paths(value: Mapping[str, object]) -> list[str]:
+    return [path for path, found in flat(value) if is_number(found)]
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of a result is a number: true and false are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def peers(comparison: Comparison) -> list[list[int]]:
@@ -258,6 +246,48 @@ def peers(comparison: Comparison) -> list[list[int]]:
     for i, variant in enumerate(comparison.variants):
         groups.setdefault(variant.get("workload"), []).append(i)
     return list(groups.values())
+
+
+def combinations(comparison: Comparison) -> list[list[int]]:
+    """The runs that differ in their seed alone, in the order of the first of them.
+
+    Where nothing else varies, every run is a combination of its own.
+    """
+    if not [n for n, of in comparison.varied.items() if n != "seed" and len(of) > 1]:
+        return [[i] for i in range(len(comparison.runs))]
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for i, variant in enumerate(comparison.variants):
+        key = tuple((name, value) for name, value in variant.items() if name != "seed")
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""Quantiles of Student's t for a two-sided 95 % interval, for 1 to 9 degrees of freedom."""
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Half of the 95 % confidence interval of a mean, by Student's t (Student 1908).
+
+    From 10 degrees of freedom on, the quantile is the expansion of Fisher and Cornish (1960), with
+    an error below 1e-4 of it there.
+
+    >>> half_width([1.0, 2.0, 3.0])  # 4.303 / sqrt(3)
+    2.484...
+    >>> half_width([5.0])
+    0.0
+    """
+    if len(values) < 2:
+        return 0.0
+    free = len(values) - 1
+    if free <= len(_T):
+        t = _T[free - 1]
+    else:
+        z = 1.959964
+        first, second = z**3 + z, 5 * z**5 + 16 * z**3 + 3 * z
+        third = 3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z
+        t = z + first / (4 * free) + second / (96 * free**2) + third / (384 * free**3)
+    return t * stdev(values) / sqrt(len(values))
 
 
 def best(measure: Measure, values: Mapping[int, float | None]) -> list[int]:
@@ -309,24 +339,31 @@ def warnings(comparison: Comparison) -> Iterator[tuple[str, str, list[Mapping[st
 
 
 class Cell(NamedTuple):
-    """A measure of one run as a page shows it."""
+    """A measure of one run, or of the runs of one combination, as a page shows it."""
 
     shown: str
+    """The number; of several runs their mean, and the half-width of its 95 % interval."""
     value: float | None
     change: str
-    """The difference to the first run with the same workload."""
+    """The difference to the first one with the same workload."""
     best: bool
 
 
 def columns(
-    comparison: Comparison, first: Sequence[str] = ()
+    comparison: Comparison, first: Sequence[str] = (), groups: Sequence[Sequence[int]] = ()
 ) -> Iterator[tuple[str, list[tuple[Measure, list[Cell]]]]]:
-    """The tables of a page: a title, and by measure a cell for each run.
+    """The tables of a page: a title, and by measure a cell for each group of runs.
 
-    What no run has is left out, unless it is named among what is looked at `first`.
+    A measure that no run has is left out, unless it is named among those looked at `first`.
+
+    Args:
+        comparison: The runs.
+        first: Names of the measures that stand ahead of the others.
+        groups: The runs of each row, by their numbers; by default each run has a row of its own.
     """
-    for title, measures in [*tables(first), *_flows(comparison.runs)]:
-        shown = [(m, _cells(m, comparison)) for m in measures]
+    rows = groups or [[i] for i in range(len(comparison.runs))]
+    for title, measures in [*tables(first), *_flows(comparison.runs), *_others(comparison.runs)]:
+        shown = [(m, _cells(m, comparison, rows)) for m in measures]
         kept = [(m, cells) for m, cells in shown if m.key in first or any(c.value for c in cells)]
         if kept:
             yield title, kept
@@ -344,6 +381,27 @@ def _flows(runs: Sequence[Result]) -> list[tuple[str, list[Measure]]]:
     return [("Flows: latency from arrival to completion", measures)] if measures else []
 
 
+def _others(runs: Sequence[Result]) -> list[tuple[str, list[Measure]]]:
+    """A table of the numbers of each section that has no form of its own."""
+    found = []
+    for section in declared.others():
+        every = (flat(run.data.get(section.name), section.name) for run in runs)
+        paths = dict.fromkeys(path for each in every for path, value in each if is_number(value))
+        measures = [find(path)._replace(title=within(path)) for path in paths]
+        if measures:
+            found.append((section.name, measures))
+    return found
+
+
+def within(path: str) -> str:
+    """The path of a field within its section; that of a section which is a single number.
+
+    >>> within("capacity.free_blocks"), within("waf")
+    ('free_blocks', 'waf')
+    """
+    return path.partition(".")[2] or path
+
+
 def _of_flow(name: str, key: str) -> Callable[[Result], float | None]:
     def of(run: Result) -> float | None:
         flow = (run.data["host"].get("flows") or {}).get(name)
@@ -352,15 +410,30 @@ def _of_flow(name: str, key: str) -> Callable[[Result], float | None]:
     return of
 
 
-def _cells(measure: Measure, comparison: Comparison) -> list[Cell]:
-    values = [measure.of(run) for run in comparison.runs]
+def _cells(measure: Measure, comparison: Comparison, groups: Sequence[Sequence[int]]) -> list[Cell]:
+    values = [mean_of(measure, [comparison.runs[i] for i in group]) for group in groups]
     changes, marked = [""] * len(values), set[int]()
-    for first, *others in peers(comparison):
-        for i in others:
-            changes[i] = change(values[first], values[i])
-        if not any(doubts(measure.key, comparison.runs[i]) for i in (first, *others)):
-            marked |= {*best(measure, {i: values[i] for i in (first, *others)})}
-    return [
-        Cell("-" if v is None else measure.show(v), v, changes[i], i in marked)
-        for i, v in enumerate(values)
-    ]
+    workloads: dict[str | None, list[int]] = {}
+    for at, group in enumerate(groups):
+        workloads.setdefault(comparison.variants[group[0]].get("workload"), []).append(at)
+    for first, *others in workloads.values():
+        for at in others:
+            changes[at] = change(values[first], values[at])
+        beside = [i for at in (first, *others) for i in groups[at]]
+        if not any(doubts(measure.key, comparison.runs[i]) for i in beside):
+            marked |= {*best(measure, {at: values[at] for at in (first, *others)})}
+    cells = []
+    for at, (group, value) in enumerate(zip(groups, values, strict=True)):
+        shown = "-" if value is None else measure.show(value)
+        if len(group) > 1 and value is not None:
+            each = [number for i in group if (number := measure.of(comparison.runs[i])) is not None]
+            shown += f" ±{measure.show(float(f'{half_width(each):.2g}'))}"
+        cells.append(Cell(shown, value, changes[at], at in marked))
+    return cells
+
+
+def mean_of(measure: Measure, runs: Sequence[Result]) -> float | None:
+    """The mean over runs; None if one of them has no such number."""
+    values = [measure.of(run) for run in runs]
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None

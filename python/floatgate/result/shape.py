@@ -1,29 +1,28 @@
 """What a stored result must look like before anything is made of it: as one of this version does.
 
-Files are damaged, edited, and written by other versions. What is missing or of another type is
-said once, in words, and not found out by whoever draws a plot.
+Files are damaged, edited, and written by other versions. A value that is missing or of another type
+is named once, in words, before a page is made of it. The shape is the one that the engine declares.
 """
 
 from __future__ import annotations
 
-import copy
 import functools
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from floatgate import engine
 from floatgate.engine import InputError
+from floatgate.result.declared import Field, Shape, schema, sections, zero
 from floatgate.result.files import json_of
-from floatgate.result.values import TO_COME, flat
+from floatgate.result.values import flat
 
 SHAPES_RESULTS = False
 
-SCHEMA = "floatgate.run/2"
-
 EARLIER = "floatgate.run/1"
-"""What this version reads as well: it lacks the places for what drives learned since."""
+"""This version reads it as well. It lacks the keys of later versions."""
 
 ARBITRATION = "arbitration"
 """The family of policies that drives of the first versions lack.
@@ -33,92 +32,57 @@ Their settings stay as they were, because the name of a run is a digest of them.
 
 
 def value_of(path: Path) -> dict[str, Any]:
-    """The value of a `result.json` that says that it is a result, as it was stored.
+    """The value of a `result.json` that is a result by its schema, as it was stored.
 
     Raises:
-        InputError: It cannot be read, or says something else.
+        InputError: It cannot be read, or is something else.
     """
     value = json_of(path, "a stored result", parse_constant=_no_number)
     if not isinstance(value, dict):
-        raise InputError(f"{path}: this is no result of a run; expected a JSON object")
-    schema = value.get("schema")
-    if not isinstance(schema, str):
-        raise InputError(f"{path}: this is no result of a run; expected `schema` to be `{SCHEMA}`")
-    if schema not in (SCHEMA, EARLIER):
+        raise InputError(f"{path}: this is not the result of a run; expected a JSON object")
+    found = value.get("schema")
+    if not isinstance(found, str):
         raise InputError(
-            f"{path}: this is a `{schema}`, and this version reads `{SCHEMA}`; "
+            f"{path}: this is not the result of a run; expected `schema` to be `{schema()}`"
+        )
+    if found not in (schema(), EARLIER):
+        raise InputError(
+            f"{path}: this is a `{found}`, and this version reads `{schema()}`; "
             "run it again with one version of floatgate"
         )
     return value
 
 
-NULLABLE = {"checks.passed", "flash.gc_wait_max_ns"}
-"""Null at the end of a drive's life, where not every law applies, and in earlier results."""
-
-
 def of_now(value: dict[str, Any]) -> dict[str, Any]:
-    """A stored result with all the keys of this version: what it could not have is nothing."""
-    return _of_now(_brought_up(value) if value["schema"] == EARLIER else value)
-
-
-def _of_now(value: dict[str, Any]) -> dict[str, Any]:
-    """A result of a version before padding, flows, suspends, processor time and work left."""
-    end, flash, checks, host, policies, timing = (
-        value.get(key) for key in ("end", "flash", "checks", "host", "policies", "timing")
-    )
-    if isinstance(end, dict):
-        end.setdefault("work_left", None)
-    if isinstance(flash, dict):
-        flash.setdefault("padding", dict(sample()["flash"]["padding"]))
-        flash.setdefault("gc_wait_max_ns", None)
-        flash.setdefault("suspends", None)
-        flash.setdefault("copybacks", None)
-    if isinstance(checks, dict):
-        checks.setdefault("padding", 0)
-    if isinstance(host, dict):
-        host.setdefault("flows", None)
-        flows = host["flows"].values() if isinstance(host["flows"], dict) else ()
-        for part in (host, host.get("high"), *flows):
-            for one in part.values() if isinstance(part, dict) else ():
-                if isinstance(one, dict) and "latency_ns" in one:
-                    one.setdefault("slowest", None)
+    """A stored result with all keys of this version: those it could not have are zero or null."""
+    policies = value.get("policies")
     if isinstance(policies, dict):
-        policies.setdefault(ARBITRATION, copy.deepcopy(sample()["policies"][ARBITRATION]))
-    if isinstance(timing, dict):
-        timing.setdefault("cpu_seconds", None)
-        timing.setdefault("requests_per_second", None)
+        # Requests came in one line.
+        (of,) = (each.shape.inside for each in sections() if each.name == "policies")
+        assert of is not None
+        policies.setdefault(ARBITRATION, zero(of) | {"name": "merge"})
+    _fill(value, sections())
     return value
 
 
-def _brought_up(value: dict[str, Any]) -> dict[str, Any]:
-    """A result of the schema before with the keys that came since, as it would have had them."""
-    host, flash, split = (value.get(key) for key in ("host", "flash", "energy_split"))
-    none = sample()["host"]["flush"]
-    if isinstance(host, dict):
-        for part in (host, host.get("high")):
-            if isinstance(part, dict):
-                for one in part.values():
-                    _fill(one, "delay_ns_by_cause", none["delay_ns_by_cause"])
-                part.setdefault("flush", copy.deepcopy(none))
-    if isinstance(flash, dict):
-        flash.setdefault("pending_reads", 0)
-        flash.setdefault("space_wait_max_ns", None)
-        for kind in ("read", "program", "erase", "reprogram"):
-            _fill(flash, kind, dict.fromkeys(TO_COME, 0))
-    if isinstance(split, dict):
-        _fill(split, "source", dict.fromkeys(TO_COME, 0.0))
-    return value
+def _fill(value: Any, fields: Sequence[Field]) -> None:
+    """Gives a table the keys that came later, also in tables below it."""
+    if not isinstance(value, dict):
+        return
+    for each in fields:
+        if each.name in value:
+            _fill_inside(value[each.name], each.shape)
+        elif each.since != "start":
+            value[each.name] = each.before()
 
 
-def _fill(of: Any, key: str, missing: Mapping[str, Any]) -> None:
-    """Gives a table inside of another what it lacks, also in tables of its own."""
-    inner = of.get(key) if isinstance(of, dict) else None
-    if isinstance(inner, dict):
-        for name, value in missing.items():
-            if isinstance(value, dict) and name in inner:
-                _fill(inner, name, value)
-            else:
-                inner.setdefault(name, value)
+def _fill_inside(value: Any, shape: Shape) -> None:
+    if shape.kind == "named" and isinstance(value, dict):
+        assert shape.inside is not None
+        for inner in value.values():
+            _fill_inside(inner, shape.inside)
+    else:
+        _fill(value, shape.fields)
 
 
 def check(value: Mapping[str, Any], path: Path) -> None:
@@ -127,7 +91,7 @@ def check(value: Mapping[str, Any], path: Path) -> None:
     Raises:
         InputError: Something is missing, of another type, or a number that no run can have.
     """
-    misfits = chain(_misfits(value, _known(), ""), _beyond(value), _out_of_order(value))
+    misfits = chain(_missing(value, sections(), ""), _beyond(value), _out_of_order(value))
     misfit = next(misfits, None)
     if misfit is not None:
         raise InputError(
@@ -136,73 +100,90 @@ def check(value: Mapping[str, Any], path: Path) -> None:
         )
 
 
-@functools.cache
-def sample() -> dict[str, Any]:
-    """A result of this version: that of a moment on a tiny drive."""
-    return engine.tried(
-        "geometry.channels=1", "geometry.blocks-per-plane=64", "workload.requests=100"
-    )
-
-
-@functools.cache
-def _known() -> Mapping[str, Any]:
-    """What every result has."""
-    provenance = sample()["provenance"]
-    config = provenance["config"]
-    # Of a drive, what every drive has; the first results had no build.
-    known = {key: config[key] for key in ("geometry", "run", "policies")}
-    families = known["policies"].items()
-    known["policies"] = {family: each for family, each in families if family != ARBITRATION}
-    others = {key: value for key, value in provenance.items() if key != "build"}
-    return sample() | {"provenance": others | {"config": known}}
-
-
-def _misfits(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Where a value is not like the known one, and how; what is null there may be anything."""
-    if known is None:
+def _missing(value: Any, fields: Sequence[Field], path: str) -> Iterator[tuple[str, str]]:
+    """The first place where a table is not as it is declared, and how."""
+    if not isinstance(value, Mapping):
+        yield path, "is not a table"
         return
-    if isinstance(known, dict):
-        if value is None and path.endswith(("delay_ns_by_cause", "slowest", "end.work_left")):
+    for each in fields:
+        below = f"{path}.{each.name}" if path else each.name
+        if each.name not in value:
+            if not each.optional:
+                yield below, "is not there"
+        elif value[each.name] is None and (each.nullable or each.since == "later, null"):
+            continue
+        elif below == "provenance.config":
+            yield from _unlike(value[each.name], _settings(), below)
+        else:
+            yield from _misfits(value[each.name], each.shape, below)
+
+
+def _misfits(value: Any, shape: Shape, path: str) -> Iterator[tuple[str, str]]:
+    """How a value that is not null is not as it is declared."""
+    if shape.kind in ("table", "each"):
+        yield from _missing(value, shape.fields, path)
+    elif shape.kind == "named":
+        assert shape.inside is not None
+        if not isinstance(value, Mapping):
+            yield path, "is not a table"
             return
-        if not isinstance(value, dict):
-            yield path, "is no table"
+        for name, inner in value.items():
+            yield from _misfits(inner, shape.inside, f"{path}.{name}")
+    elif shape.kind == "list":
+        assert shape.inside is not None
+        if not isinstance(value, list):
+            yield path, "is not a list"
+            return
+        for inner in value:
+            yield from _misfits(inner, shape.inside, path)
+    elif shape.kind == "text":
+        if not isinstance(value, str):
+            yield path, "is not a text"
+    elif shape.kind == "flag":
+        if not isinstance(value, bool):
+            yield path, "is neither true nor false"
+    elif shape.kind != "free" and not _is_number(value):
+        yield path, "is not a number that a result has"
+
+
+@functools.cache
+def _settings() -> Mapping[str, Any]:
+    """The settings of a drive that pages use, with values of their types."""
+    # No policy is searched for: all are built in.
+    _, text = engine.resolve("agcr", set=(), policy=(), seed=None, finder=cast(Any, None))
+    config = json.loads(text)["config"]
+    known = {key: config[key] for key in ("geometry", "run", "policies")}
+    families = known["policies"]
+    known["policies"] = {family: None for family in families if family != ARBITRATION}
+    return known
+
+
+def _unlike(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Where settings are not like known ones; null stands for a policy."""
+    if known is None:
+        name = value.get("name") if isinstance(value, dict) else value
+        if not isinstance(name, str):
+            yield path, "does not name a policy"
+    elif isinstance(known, Mapping):
+        if not isinstance(value, Mapping):
+            yield path, "is not a table"
             return
         for key, inside in known.items():
-            below = f"{path}.{key}" if path else key
-            if key not in value:
-                yield below, "is not there"
-            elif path == "policies":
-                yield from _misfits(value[key], {**inside, "params": {}, "counters": {}}, below)
-            elif path == "provenance.config.policies":
-                name = value[key].get("name") if isinstance(value[key], dict) else value[key]
-                if not isinstance(name, str):
-                    yield below, "names no policy"
+            if key in value:
+                yield from _unlike(value[key], inside, f"{path}.{key}")
             else:
-                yield from _misfits(value[key], inside, below)
-    elif isinstance(known, list):
-        if not isinstance(value, list):
-            yield path, "is no list"
-        elif path == "warnings":
-            for each in value:
-                yield from _misfits(each, {"code": "", "text": ""}, path)
-        elif not all(isinstance(each, str) for each in value):
-            yield path, "has something else than texts"
-    elif value is None and path in NULLABLE:
-        return
+                yield f"{path}.{key}", "is not there"
     elif isinstance(known, bool | str):
-        if not isinstance(value, type(known)):
-            yield path, "is no text" if isinstance(known, str) else "is neither true nor false"
-    elif value is None and isinstance(known, float):
-        return  # What cannot be told is null.
-    elif isinstance(value, bool) or not isinstance(value, int | float) or not _is_sane(value):
-        yield path, "is no number that a result has"
+        yield from _misfits(value, Shape("flag" if isinstance(known, bool) else "text"), path)
+    else:
+        yield from _misfits(value, Shape("number"), path)
 
 
 def _beyond(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Whole numbers that fit in no table, wherever they stand: counters have any name."""
     for path, number in flat(value):
         if isinstance(number, int) and not _is_sane(number):
-            yield path, "is no number that a result has"
+            yield path, "is not a number that a result has"
 
 
 def _out_of_order(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -220,10 +201,14 @@ def _out_of_order(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield from _out_of_order(inside, f"{path}.{key}" if path else key)
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and _is_sane(value)
+
+
 def _is_sane(number: int | float) -> bool:
     """Whether it is one that a run could have counted or measured."""
     return abs(number) < 2**64 if isinstance(number, int) else abs(number) < 1e30
 
 
 def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")

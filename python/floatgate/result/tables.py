@@ -166,11 +166,11 @@ def query(
 
 
 def _check_question(sql: str) -> None:
-    """Refuses what is no question.
+    """Refuses what is not a question.
 
     >>> _check_question("DROP TABLE runs")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
-    floatgate.InputError: SQL: DROP is no question
+    floatgate.InputError: SQL: DROP is not a question
     """
     import duckdb
 
@@ -189,8 +189,8 @@ def _check_question(sql: str) -> None:
     pivots = kind == duckdb.StatementType.MULTI and word in ("PIVOT", "SELECT", "WITH", "FROM")
     if kind != duckdb.StatementType.SELECT and not pivots:
         raise InputError(
-            f"SQL: {word or kind.name} is no question; expected one that reads, such as SELECT or "
-            "DESCRIBE"
+            f"SQL: {word or kind.name} is not a question; expected one that reads, such as "
+            "SELECT or DESCRIBE"
         )
 
 

@@ -12,8 +12,6 @@ from floatgate.words import size
 if TYPE_CHECKING:
     import polars as pl
 
-OPERATIONS = ("read", "write", "trim", "flush", "all")
-
 WITHOUT_DATA = ("trim", "flush")
 """Operations that carry no data: the bytes of a trim are addresses that it discards."""
 
@@ -27,11 +25,38 @@ def data(op: str, count: int) -> str:
     return "-" if op in WITHOUT_DATA else size(count)
 
 
-SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map")
-"""Who flash works for, in results and in the columns of their tables."""
+ACCOUNTS: dict[str, Any] = json.loads(engine.accounts())
+"""The names by which results count, with labels and descriptions; the engine declares them."""
 
-TO_COME = ("fold", "parity")
+
+def _names(accounts: str) -> tuple[str, ...]:
+    return tuple(one["name"] for one in ACCOUNTS[accounts]["known"])
+
+
+OPERATIONS = (*_names("operations"), "all")
+"""The operations of the host, and all of them together."""
+
+SOURCES = _names("sources")
+"""Flash operations are counted by source, in results and in the columns of their tables."""
+
+TO_COME: tuple[str, ...] = tuple(ACCOUNTS["sources"]["reserved"])
 """Sources for which results have a place, and that no drive has yet."""
+
+LEVELS = _names("levels")
+"""The cost levels, from fine to coarse steps."""
+
+PARTS: dict[str, str] = {part["path"]: part["label"] for part in ACCOUNTS["parts"]}
+"""The labels of the parts of the time of a request, by path, in the order of results."""
+
+
+def called(part: str) -> str:
+    """A part of the time of a request in words.
+
+    >>> called("array"), called("queue.gc"), called("queue.parity")
+    ('in the flash array', 'waiting behind gc', 'waiting behind parity')
+    """
+    queue, _, source = part.rpartition("queue.")
+    return PARTS.get(part) or (f"waiting behind {source}" if queue != part else part)
 
 
 class Numbers(Mapping[str, Any]):

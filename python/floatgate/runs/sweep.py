@@ -17,17 +17,17 @@ from floatgate.hints import hint
 from floatgate.mistakes import FileError
 from floatgate.policy.permission import code_allowed, named
 from floatgate.result.comparison import Comparison
+from floatgate.result.declared import beside
 from floatgate.result.files import prepare_folder, reason, replace
 from floatgate.result.lists import SWEEP
 from floatgate.result.measures import MEASURES
-from floatgate.result.shape import sample
 from floatgate.runs.batch import Checked, Standing, carry_out, check, together
 from floatgate.runs.workers.pool import Executor, Job, finished
 from floatgate.workloads.catalogue import Folders, trace_folders
 
 
 class Experiment(experiments.Experiment):
-    """Which runs to make, which numbers to look at, and what was published of them.
+    """A set of runs, the numbers to look at, and published values.
 
     >>> experiment = Experiment(
     ...     "spare",
@@ -86,7 +86,7 @@ def sweep(
     """Makes the runs of an experiment that are not there yet.
 
     Every run is checked before the first starts, and stored as soon as it is done. A sweep that was
-    stopped goes on where it was: a finished run is never made again.
+    stopped goes on where it was: a finished run is never repeated.
 
     Args:
         experiment: An experiment, or its file (see docs/experiments.md).
@@ -303,25 +303,9 @@ def _check_measures(experiment: experiments.Experiment) -> None:
         return
     mistakes = []
     for path, name in unknown:
-        known = _paths_beside(sample(), name)
+        known = beside(name)
         if known is not None:
             message = f"`{name}` is not a number of a result"
             mistakes.append(Mistake(path, message, hint(name, [*MEASURES, *known])))
     if mistakes:
         raise experiment.source.error(mistakes)
-
-
-def _paths_beside(sample: Mapping[str, Any], name: str) -> list[str] | None:
-    """None if there may be such a number, otherwise the paths that there are instead."""
-    value: Any = sample
-    path = ""
-    for key in name.split("."):
-        if value is None or path.startswith(("policies.", "provenance.config.")):
-            return None  # What it has depends on the drive.
-        if not isinstance(value, Mapping) or key not in value:
-            inside = value if isinstance(value, Mapping) else {}
-            return [f"{path}{each}" for each in inside]
-        value, path = value[key], f"{path}{key}."
-    if isinstance(value, Mapping):
-        return [f"{path}{each}" for each in value]
-    return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 
-from floatgate.result.answers import slow_because
+from floatgate.result.answers import because
 from floatgate.result.comparison import Comparison
 from floatgate.result.conclusions import conclusions
 from floatgate.result.measures import (
@@ -12,12 +14,15 @@ from floatgate.result.measures import (
     Cell,
     Measure,
     columns,
+    combinations,
+    mean_of,
     peers,
     tables,
     warnings,
 )
 from floatgate.result.names import brief, label, parted, where
 from floatgate.result.run import Result
+from floatgate.result.values import largest, slowest
 from floatgate.text import explained
 from floatgate.text.result import prepared
 from floatgate.words import (
@@ -55,17 +60,20 @@ def page(
         lines = [hanging("- ", said) for said in conclusions(comparison, first)]
         sections.append(section("What it shows", "\n".join(lines), style) if lines else "")
         sections.append(_warnings(comparison, style, changing=True))
-        labels = _labels(comparison)
+        groups = combinations(comparison)
+        labels = _labels(comparison, groups)
         longest = max(map(len, first), default=0)
         # Labels may take up to half of a line; wider ones are numbers with a legend.
         if _width(labels) > min(page_width() // 2, page_width() - 4 - longest):
-            sections.append(section("Runs", _legend(labels), style))
+            title = "Runs" if len(groups) == len(comparison.runs) else "Combinations"
+            sections.append(section(title, _legend(labels), style))
             labels = [[""], *([str(i)] for i in range(1, len(labels)))]
-        for title, shown in columns(comparison, first):
+        for title, shown in columns(comparison, first, groups):
             blocks = _blocks(labels, [_column(*each) for each in shown], style)
             sections.append(section(title, "\n\n".join(blocks), style))
-        sections.append(_slowest(labels, comparison.runs, style))
-        sections.append(_bars(labels, comparison.runs, bars, first, style))
+        rows = [[comparison.runs[i] for i in group] for group in groups]
+        sections.append(_slowest(labels, rows, style))
+        sections.append(_bars(labels, rows, bars, first, style))
         sections.append(_ends(comparison, style))
         sections.append(_warnings(comparison, style, changing=False))
         sections.append(_checks(comparison, style))
@@ -136,25 +144,34 @@ def _head(comparison: Comparison, style: Style) -> str:
             lines += filled(f"drives {_several(map(prepared, runs))}", page_width()).splitlines()
     if len(runs) > 1:
         of = " with the same workload" if len(peers(comparison)) > 1 else ""
-        said = f"In %: the difference to the first run{of}. With *: the best."
+        groups = combinations(comparison)
+        row = "run" if len(groups) == len(runs) else "combination"
+        said = f"In %: the difference to the first {row}{of}. With *: the best."
+        if len(groups) < len(runs):
+            said += " With ±: half of the 95 % confidence interval of the mean over the seeds."
         lines += filled(said, page_width()).splitlines()
     return "\n".join(lines)
 
 
-def _labels(comparison: Comparison) -> list[list[str]]:
-    """A header, and for each run what distinguishes it; a stand-in is marked in every row."""
-    variants = parted(comparison.variants)
+def _labels(comparison: Comparison, groups: Sequence[Sequence[int]]) -> list[list[str]]:
+    """A header, and what distinguishes the runs of each row; every row marks a stand-in."""
+    together = len(groups) < len(comparison.runs)
+    variants = parted(
+        [
+            {k: v for k, v in comparison.variants[group[0]].items() if k != "seed" or not together}
+            for group in groups
+        ]
+    )
+    runs = [comparison.runs[group[0]] for group in groups]
     names = list(variants[0]) if variants else []
-    stand_in = any(run.provenance.workload.stand_in for run in comparison.runs)
+    stand_in = any(run.provenance.workload.stand_in for run in runs)
     rows = [[brief(name, names) for name in names]]
-    for variant, run in zip(variants, comparison.runs, strict=True):
+    for variant, run in zip(variants, runs, strict=True):
         # A workload is shown as its result calls it, not by the path that led to it.
         known = variant | ({"workload": run.workload} if "workload" in variant else {})
         rows.append([known[name] or "-" for name in names])
     if stand_in and "workload" not in names:
-        for row, cell in zip(
-            rows, ["workload", *(r.workload for r in comparison.runs)], strict=True
-        ):
+        for row, cell in zip(rows, ["workload", *(run.workload for run in runs)], strict=True):
             row.append(cell)
     if not rows[0]:
         return [["", *row] for row in rows]
@@ -162,7 +179,7 @@ def _labels(comparison: Comparison) -> list[list[str]]:
 
 
 def _legend(labels: Sequence[Sequence[str]]) -> str:
-    """What distinguishes the runs, by their numbers: columns, or words where these are too wide."""
+    """The differences of the runs, by their numbers: columns, or words where these are too wide."""
     header, *rows = labels
     width = len(str(len(rows)))
     table = _aligned([["", *header], *([str(i), *row] for i, row in enumerate(rows, 1))])
@@ -204,9 +221,19 @@ def _column(measure: Measure, cells: Sequence[Cell]) -> list[str]:
     return [measure.title, *lines]
 
 
-def _slowest(labels: Sequence[Sequence[str]], runs: Sequence[Result], style: Style) -> str:
-    """The largest cause of the slowest reads and writes of each run, where it is known."""
-    found = {op: [slow_because(run.host[op]) for run in runs] for op in ("read", "write")}
+def _slowest(
+    labels: Sequence[Sequence[str]], rows: Sequence[Sequence[Result]], style: Style
+) -> str:
+    """The largest cause of the slowest reads and writes of most runs of a row, where known."""
+
+    def cause(op: str, runs: Sequence[Result]) -> str:
+        found = [largest(slowest(run.host[op])) for run in runs]
+        if not (causes := Counter(each[0] for each in found if each)):
+            return ""
+        ((most, _),) = causes.most_common(1)
+        return because(most, fmean(each[1] for each in found if each and each[0] == most))
+
+    found = {op: [cause(op, runs) for runs in rows] for op in ("read", "write")}
     shown = [[op, *(cause or "-" for cause in some)] for op, some in found.items() if any(some)]
     if not shown:
         return ""
@@ -216,20 +243,21 @@ def _slowest(labels: Sequence[Sequence[str]], runs: Sequence[Result], style: Sty
 
 def _bars(
     labels: Sequence[Sequence[str]],
-    runs: Sequence[Result],
+    rows: Sequence[Sequence[Result]],
     key: str | None,
     first: Sequence[str],
     style: Style,
 ) -> str:
     """One measure as bars from zero on."""
-    if len(runs) < 2:
+    if len(rows) < 2:
         return ""
+    runs = [run for row in rows for run in row]
     every = (measure for _, measures in tables(first) for measure in measures)
     there = [measure for measure in every if any(measure.of(run) for run in runs)]
     measure = next((m for m in there if key in (None, m.key)), None)
     if measure is None:
         return f"No bars: no run has a number for `{key}`" if key else ""
-    values = [measure.of(run) or 0.0 for run in runs]
+    values = [mean_of(measure, row) or 0.0 for row in rows]
     shown = [measure.show(value) for value in values]
     left = _aligned(labels)[1:]
     room = page_width() - 2 - len(left[0]) - 2 - 2 - max(map(len, shown))
@@ -287,7 +315,7 @@ def _width(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _several(values: Iterable[object]) -> str:
-    """What the runs have, each thing once; of many the first and the last.
+    """The features of the runs, each once; of many the first and the last.
 
     >>> _several([1, 2, 1]), _several("abcdef")
     ('1 | 2', 'a .. f')

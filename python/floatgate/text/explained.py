@@ -1,4 +1,4 @@
-"""What each warning and error means, and what to do about it: `floatgate explain CODE`."""
+"""The meaning of each warning and error, and the remedy: `floatgate explain CODE`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WARNINGS: Mapping[str, Explained] = {
         "than 5 %, so neither is the one that lasts.",
         "Begin at the state that the workload itself leaves: fill the drive, and age it by the "
         "workload. After --steady alone, random writes have aged it, and a workload with skew "
-        "moves on from there. Where the workload has aged the drive, make the run longer.",
+        "moves on from there. If the workload has aged the drive, make the run longer.",
         True,
         "--steady --set precondition.age=workload",
     ),
@@ -140,7 +140,7 @@ WARNINGS: Mapping[str, Explained] = {
     "not-repeatable": Explained(
         "A policy written in Python was given as an object. The result says its name, and cannot "
         "say its code.",
-        "Name it by its module (`py:module.Class`), so that the run can be made again.",
+        "Name it by its module (`py:module.Class`), so that the run can be repeated.",
     ),
     "cells-not-modelled": Explained(
         "The drive file sets the age of its cells, and the model of the cells is off.",
@@ -174,11 +174,11 @@ ADDED = {
     "--set precondition.fill=full": "every page holds something before the run.",
     "--set precondition.fill=touched": "what the run reads is written before it.",
 }
-"""What the words do that some warnings advise to add."""
+"""The effect of the options that some warnings advise."""
 
 
 def to_add(codes: Iterable[str], before: Mapping[str, Any]) -> dict[str, str]:
-    """What to add to the command because of these warnings, and what it does.
+    """The options to add because of these warnings, and their effect.
 
     Args:
         codes: Those of the warnings.
@@ -375,7 +375,7 @@ ERRORS: Mapping[str, Mistake] = {
     "trace::format": Mistake(
         "The lines of a file look like none of the formats of traces that are known.",
         "Name the format (--format), or for a table of your own its columns (--columns): "
-        "docs/traces.md has all of them.",
+        "docs/reference/trace-formats.md describes each.",
     ),
     "trace::record": Mistake(
         "A line or record of a trace is not of its format.",
@@ -399,7 +399,7 @@ ERRORS: Mapping[str, Mistake] = {
     ),
     "policy::failed": Mistake(
         "A policy written in Python raised an error, or gave an answer that it may not give.",
-        "The traceback above the message shows its line; docs/policies-in-python.md says what may "
+        "The traceback above the message shows its line; docs/extending.md says what may "
         "be answered.",
     ),
 }
@@ -407,7 +407,7 @@ ERRORS: Mapping[str, Mistake] = {
 
 
 def page(code: str | None = None, *, colour: bool = False) -> str:
-    """What a warning or an error means and what to do; without a code, all of them.
+    """The meaning of a warning or an error, and the remedy; without a code, all of them.
 
     Raises:
         InputError: There is no such code.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from floatgate.result.answers import FEW, amplification, answer, called
+from floatgate.result import declared
+from floatgate.result.answers import FEW, amplification, answer
+from floatgate.result.measures import UNITS, is_number, unit_of, within
 from floatgate.result.run import Result
-from floatgate.result.values import OPERATIONS, SOURCES, data, delays, slowest
+from floatgate.result.values import OPERATIONS, called, data, delays, flat, slowest
 from floatgate.text import explained
 from floatgate.words import (
     BOLD,
@@ -40,6 +42,7 @@ def page(result: Result, *, colour: bool = False) -> str:
         _flash(result, style),
         _drive(result, style),
         _cells(result, style),
+        *_others(result, style),
         _policies(result, style),
         _notes(result, style),
         warnings(result, style, changing=False),
@@ -61,7 +64,7 @@ def head(result: Result, style: Style, first: str = "") -> str:
 
 
 def effort(result: Result) -> str:
-    """Which run it was, and what it took."""
+    """The name of the run, and its cost."""
     timing = result.timing
     took = f"simulated in {duration(timing['wall_seconds'] * 1e9)} of wall time"
     if timing["cpu_seconds"] is not None:
@@ -107,7 +110,7 @@ def _operations(result: Result) -> list[str]:
 
 
 def _causes(result: Result, style: Style) -> str:
-    """Where a request's time goes: the causes below each other, the operations side by side."""
+    """The causes of a request's time: the causes below each other, the operations side by side."""
     ops = _operations(result)
     if len(ops) > 4:
         ops.remove("all")  # Five do not fit a line.
@@ -122,7 +125,7 @@ def _causes(result: Result, style: Style) -> str:
 
 
 def _slow(host: Mapping[str, Any]) -> str:
-    """Which requests are the slowest."""
+    """The slowest requests."""
     found = host["slowest"]
     share = three(100 * found["requests"] / host["requests"])
     return f"{share} % from {duration(found['from_ns'])} on"
@@ -148,7 +151,7 @@ def _split(split: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _flows(result: Result, style: Style) -> str:
-    """What each flow of several got."""
+    """The share of each flow."""
     flows = result.data["host"].get("flows") or {}
     seconds = result.simulated_seconds
     rows = [["", "requests", "data", "IOPS", "mean", "p99", "p99.9", "max"]]
@@ -166,7 +169,7 @@ def _shortened(name: str) -> str:
 
 
 def beside(compared: Mapping[str, Any], *, colour: bool = False) -> str:
-    """What the flows lose to each other: `compared` is what `floatgate.runs.alone` says of them."""
+    """Loss of the flows to each other: `compared` is what `floatgate.runs.alone` says of them."""
     rows = [["", "mean here", "alone", "slowdown"]]
     for name, flow in compared["flows"].items():
         slowdown = flow["slowdown"]
@@ -182,7 +185,9 @@ def _flash(result: Result, style: Style) -> str:
     flash = result.flash
     kinds = [k for k in ("read", "program", "reprogram") if flash[k].total or k != "reprogram"]
     kinds.append("erase")
-    sources = [s for s in SOURCES if s in ("host", "gc") or any(flash[k][s] for k in kinds)]
+    often = ("host", "gc")
+    known = [s for s in flash.program if s != "total"]
+    sources = [s for s in known if s in often or any(flash[k][s] for k in kinds)]
     body = ""
     for form in (number, short):
         rows = [["", *sources, "total"]]
@@ -251,7 +256,7 @@ def _drive(result: Result, style: Style) -> str:
 
 
 def _buffer(buffer: Mapping[str, Any]) -> str:
-    """What the write buffer did, in pages."""
+    """The work of the write buffer, in pages."""
     most, pages = number(buffer["most"]), number(buffer["pages"])
     counts = {"absorbed": "absorbed", "sent": "flushed", "reads answered": "read_hits"}
     counts |= {"writes that waited": "waited", "left": "left"}
@@ -265,7 +270,7 @@ def _buffer(buffer: Mapping[str, Any]) -> str:
 
 
 def _energy_split(split: Mapping[str, Any]) -> str:
-    """Who the energy was for, and what the host pays for a byte."""
+    """Energy by source, and for each byte of the host."""
     sources = {source: joules for source, joules in split["source"].items() if joules}
     shown = f"of its operations: {_list(sources)}" if sources else "none of it for operations"
     if split["per_host_byte"] is not None:
@@ -283,10 +288,38 @@ def _list(counts: Mapping[str, float]) -> str:
 
 
 def _cells(result: Result, style: Style) -> str:
-    """What the model of the cells showed, where it is on."""
+    """The results of the cell model, if it is on."""
     from floatgate.text.cells import simulated
 
     return simulated(result, style)
+
+
+def _others(result: Result, style: Style) -> list[str]:
+    """The sections that have no form of their own, field by field."""
+    shown = []
+    for each in declared.others():
+        value = result.data.get(each.name)
+        if value is None:
+            continue
+        rows = {within(path): _field(path, v) for path, v in flat(value, each.name, lists=True)}
+        width = max(map(len, rows), default=0)
+        lines = [hanging(f"{name:<{width}}  ", field) for name, field in rows.items()]
+        body = "\n".join([wrapped(each.about), *lines])
+        shown.append(section(each.name, body, style))
+    return shown
+
+
+def _field(path: str, value: object) -> str:
+    """A value of a section with its unit, for a table."""
+    if value is None:
+        return "-"
+    if not is_number(value):
+        return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    assert isinstance(value, int | float)
+    if unit := unit_of(path):
+        return UNITS[unit].show(value)
+    found = declared.at(path)
+    return f"{number(value)} {found[0] if found else ''}".strip()
 
 
 def _policies(result: Result, style: Style) -> str:
@@ -296,17 +329,13 @@ def _policies(result: Result, style: Style) -> str:
             continue  # "none" does nothing
         params = ", ".join(f"{key} {value}" for key, value in policy["params"].items())
         counters = "; ".join(
-            f"{key.replace('_', ' ')} {number(value) if _is_number(value) else value}"
+            f"{key.replace('_', ' ')} {number(value) if is_number(value) else value}"
             for key, value in policy["counters"].items()
         )
         what = policy["name"] + (f" ({params})" if params else "")
         what += f": {counters}" if counters else ""
         lines.append(hanging(f"{family:<13} ", what))
     return section("Policies", "\n".join(lines), style) if lines else ""
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _checks(result: Result, style: Style) -> str:
@@ -330,7 +359,7 @@ def _checks(result: Result, style: Style) -> str:
 
 
 def _notes(result: Result, style: Style) -> str:
-    """What was found and decided when the workload was opened."""
+    """Findings and decisions at the opening of the workload."""
     workload = result.data["provenance"]["workload"]
     lines = [hanging("- ", note) for note in workload["notes"]]
     if workload["stand_in"]:
@@ -341,7 +370,7 @@ def _notes(result: Result, style: Style) -> str:
 
 
 def warnings(result: Result, style: Style, *, changing: bool | None = None) -> str:
-    """Where a number should not be trusted, or a setting could not matter.
+    """Numbers that should not be trusted, and settings without an effect.
 
     Args:
         result: Whose warnings are told.

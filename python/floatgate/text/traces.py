@@ -39,13 +39,13 @@ def _unknown(catalogue: Mapping[str, Any], name: str, publishers: Sequence[str])
     near = complete or nearest(name, [*groups, *publishers, *names])
     hint = f"; did you mean `{near[0]}`?" if near else ""
     return (
-        f"`{name}` is no group ({', '.join(groups)}), no publisher ({', '.join(publishers)}) "
+        f"`{name}` is not a group ({', '.join(groups)}), no publisher ({', '.join(publishers)}) "
         f"and no trace of the catalogue{hint}"
     )
 
 
 def page(catalogue: Mapping[str, Any], traces: Sequence[Trace], name: str | None) -> str:
-    """What is known of the traces, and which of them are there."""
+    """Facts about the traces, and which of them are available."""
     groups = {group["name"]: group for group in catalogue["groups"]}
     if name in groups:
         title = f"{name}: {groups[name]['title']}"

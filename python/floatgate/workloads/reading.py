@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
@@ -56,7 +57,7 @@ class Reading(TypedDict, total=False):
         str | None,
         Option(
             "MAP",
-            "What a table's columns hold, by number or name: "
+            "The content of a table's columns, by number or name: "
             "time=1:us,op=2,offset=lba:sectors,size=4.",
         ),
     ]
@@ -76,14 +77,14 @@ class Reading(TypedDict, total=False):
     ]
     flow_by: Annotated[
         str | None,
-        Option("COLUMN", "Whose requests are a flow of their own: each device's or process's."),
+        Option("COLUMN", "Make each device or each process a flow of its own."),
     ]
     skip_bad: Annotated[bool, Option("", "Count records that cannot be read, and go on.", bool)]
     traces: Annotated[
         Folders,
         Option(
             "DIR",
-            "Where traces of the catalogue lie; by default FLOATGATE_TRACES.",
+            "Folders of published traces; by default FLOATGATE_TRACES.",
             list[Path],
         ),
     ]
@@ -91,19 +92,20 @@ class Reading(TypedDict, total=False):
         str | None,
         Option("FROM..TO", "Only this stretch of the workload's time: 10min..2h, 10min.."),
     ]
-    first: Annotated[int | None, Option("N", "Only so many requests.", int, 1)]
+    first: Annotated[int | None, Option("N", "Only the first N requests.", int, 1)]
     footprint: Annotated[
         float | None,
         Option("FACTOR", "Move extents of 1 MiB to this part of their number: 0.5.", float),
     ]
-    speed: Annotated[
-        float | None, Option("FACTOR", "Let requests arrive so many times as fast.", float)
-    ]
-    repeat: Annotated[int | None, Option("N", "The workload so many times in a row.", int, 1)]
+    speed: Annotated[float | None, Option("FACTOR", "Speed up arrivals by FACTOR.", float)]
+    repeat: Annotated[int | None, Option("N", "Repeat the workload N times.", int, 1)]
 
 
 def takes_reading(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose `**reading` is a `Reading`: signature and docstring have each key."""
+    """A function whose `**reading` is a `Reading`: signature and docstring have each key.
+
+    An argument that the function does not have is an error that names the nearest one.
+    """
     signature = inspect.signature(function)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     keys, said = [], ""
@@ -112,9 +114,21 @@ def takes_reading(function: Callable[P, R]) -> Callable[P, R]:
         keyword = inspect.Parameter.KEYWORD_ONLY
         keys.append(inspect.Parameter(key, keyword, default=default, annotation=kind.__origin__))
         said += f"\n\\1{key}: {kind.__metadata__[0].help}"
-    function.__signature__ = signature.replace(parameters=[*own, *keys])  # type: ignore[attr-defined]
-    function.__doc__ = re.sub(r"(?m)^( *)\*\*reading: .*$", rf"\g<0>{said}", function.__doc__ or "")
-    return function
+    names = [*(parameter.name for parameter in own), *Reading.__annotations__]
+
+    @functools.wraps(function)
+    def checked(*arguments: P.args, **options: P.kwargs) -> R:
+        if unknown := [name for name in options if name not in names]:
+            raise TypeError(_unexpected(function.__name__, unknown[0], names))
+        return function(*arguments, **options)
+
+    checked.__signature__ = signature.replace(parameters=[*own, *keys])  # type: ignore[attr-defined]
+    checked.__doc__ = re.sub(r"(?m)^( *)\*\*reading: .*$", rf"\g<0>{said}", function.__doc__ or "")
+    return checked
+
+
+def _unexpected(function: str, name: str, names: Iterable[str]) -> str:
+    return f"{function}() got an unexpected keyword argument `{name}`; {hint(name, names)}"
 
 
 def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:

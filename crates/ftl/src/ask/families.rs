@@ -6,7 +6,7 @@ use crate::{
 };
 use kernel::{Dur, Prio, Rng, Time};
 use nand::physics::Recovery;
-use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Tag};
+use nand::{BlockId, DieId, Each, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Tag};
 use std::sync::Arc;
 
 /// The circumstances of one page program, known when it is dispatched.
@@ -35,10 +35,10 @@ pub struct WriteCtx {
 /// What the levels of a drive cost: means over the page types.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct LevelTimes {
-    /// Array time of a program at each level, in the order of `Level::ALL`.
-    pub program: [Dur; 3],
+    /// Array time of a program at each level.
+    pub program: Each<Level, Dur>,
     /// Array time of a read of a page written at each level.
-    pub read: [Dur; 3],
+    pub read: Each<Level, Dur>,
 }
 
 /// How often each page will be read between two writes: what no drive can know. For each page in

@@ -315,10 +315,17 @@ impl<S: Store> Space<S> {
     }
 
     /// A block loses pages in place; it is to be closed again.
-    pub(crate) fn reprogram(&mut self, block: BlockId, surcharge: u16, role: Role, pages: u32) {
+    pub(crate) fn reprogram(
+        &mut self,
+        block: BlockId,
+        surcharge: u16,
+        role: Role,
+        pages: u32,
+        source: Source,
+    ) {
         self.array.reprogram_to_low(block, surcharge);
         self.counts.reprogram += 1;
-        self.counts.reprogrammed_pages += u64::from(pages) * self.flash_blocks();
+        self.counts.reprogrammed_pages[source] += u64::from(pages) * self.flash_blocks();
         self.plain = false;
         self.blocks.role[block] = role;
     }

@@ -27,7 +27,8 @@ fn reprogramming_reads_what_it_does_not_know() {
         let expected = Action::Reprogram { block: block(0), wordlines: 2, known };
         assert_eq!((actions.len(), actions.last()), (2 * copies + 1, Some(&expected)));
         let c = s.ftl.counts();
-        assert_eq!((c.reprogram, c.reprogrammed_pages, c.dropped), (1, 2, 0));
+        assert_eq!((c.reprogram, c.reprogrammed_pages[Source::Refresh], c.dropped), (1, 2, 0));
+        assert_eq!(c.reprogrammed_pages.total(), 2);
         assert_eq!(c.read[Source::Refresh], copies as u64 + 3 * 2 - u64::from(known));
         assert_eq!(c.program[Source::Refresh], copies as u64);
         assert_eq!(s.ftl.policies.read_disturb.reprogrammed, [block(0)]);

@@ -9,7 +9,7 @@ use ftl::{
     Access, AccessKind, Action, Ftl, JobId, Kit, Lpn, Placement, Policies, State, Waiting, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
-use nand::{BlockId, BySource, DieId, Level, Mode, PlaneId, Ppn, Source, Store, Tag};
+use nand::{BlockId, DieId, Each, Level, Mode, PlaneId, Ppn, Source, Store, Tag};
 use std::collections::VecDeque;
 
 /// What went wrong, in words.
@@ -91,9 +91,9 @@ pub(crate) struct Seen {
     pub(crate) padding: u64,
     /// Pages that a job read together with another of their physical page.
     pub(crate) along: u64,
-    pub(crate) read: BySource<u64>,
-    pub(crate) program: BySource<u64>,
-    pub(crate) erase: BySource<u64>,
+    pub(crate) read: Each<Source, u64>,
+    pub(crate) program: Each<Source, u64>,
+    pub(crate) erase: Each<Source, u64>,
     pub(crate) dropped: u64,
     pub(crate) starved: u64,
     pub(crate) overridden: u64,
@@ -120,11 +120,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn add(&mut self, other: &Self) {
-        let sum = |a: &mut BySource<u64>, b: &BySource<u64>| {
-            for (a, b) in a.0.iter_mut().zip(b.0) {
-                *a += b;
-            }
-        };
+        let sum = |a: &mut Each<Source, u64>, b: &Each<Source, u64>| *a += *b;
         self.runs += other.runs;
         self.reads += other.reads;
         self.unmapped_reads += other.unmapped_reads;

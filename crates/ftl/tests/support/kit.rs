@@ -1,6 +1,6 @@
 //! Kits whose cells remember what was written, so that a lost or mixed-up page is seen.
 
-use ftl::{Coding, Config, Cost, GcMarks, Kit, PageChoice, Policies, ReadDisturb, Watch, WriteCtx};
+use ftl::{Coding, Config, Cost, GcMarks, Kit, Policies, ReadDisturb, Watch, WriteCtx};
 use nand::{Geometry, Layouts, Level, Shape, Store, Versions};
 pub(crate) use policies::coding::plain::Plain;
 pub(crate) use policies::page_choice::in_order::InOrder;

@@ -1,9 +1,6 @@
 //! What the tests of the FTL share: a driver that finishes operations in any legal order, the plain
 //! map that it is compared with, and drives drawn from a seed.
 
-// Each test binary includes all of this and uses its part of it.
-#![allow(dead_code, unused_imports)]
-
 mod drive;
 mod kit;
 mod scenario;

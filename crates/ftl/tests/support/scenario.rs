@@ -431,8 +431,7 @@ pub(crate) fn sweep(
         let test = thread.name().unwrap_or("").to_owned();
         panic!(
             "{fault}\n  replay: FLOATGATE_SEED={seed} cargo test -p floatgate-ftl --profile fast \
-             --test {} {test}\n  {scenario:?}",
-            env!("CARGO_CRATE_NAME"),
+             --test main {test}\n  {scenario:?}",
         );
     }
     replayed.is_none().then_some(seen)

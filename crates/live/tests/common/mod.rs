@@ -1,6 +1,5 @@
 //! A client of NBD of the tests' own, and a server in a thread.
 
-#![allow(dead_code, reason = "every test file is a crate of its own and uses a part of this")]
 #![allow(clippy::disallowed_methods, reason = "tests wait for servers")]
 
 use floatgate_live::{Address, Options, Pace, Ready};

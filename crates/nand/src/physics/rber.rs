@@ -2,7 +2,7 @@
 
 use super::disturb::read_slope;
 use super::{Cell, Ldpc};
-use crate::Level;
+use crate::{Each, Level};
 
 /// What a page has been through.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
@@ -41,35 +41,34 @@ const TIMES: usize = 19;
 /// a plain read corrects. Beyond its range it stays at the edge.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ErrorTable {
-    types: usize,
     /// The place along the wear axis is the root of the cycles times this.
     per_root_cycle: f32,
-    kept: Vec<[[f32; TIMES]; WEARS]>,
+    /// By page type.
+    kept: Each<Level, Vec<[[f32; TIMES]; WEARS]>>,
     slopes: Vec<[f32; WEARS]>,
     limits: [f32; 3],
 }
 
 impl ErrorTable {
-    /// The table of a kind of cell, for the steps of [`Level::ALL`] in volts, and the code that
-    /// reads it.
-    pub fn new(cell: &Cell, steps_volts: [f64; 3], ldpc: &Ldpc) -> Self {
+    /// The table of a kind of cell, for the step of each level in volts, and the code that reads
+    /// it.
+    pub fn new(cell: &Cell, steps_volts: &Each<Level, f64>, ldpc: &Ldpc) -> Self {
         let types = cell.bits() as usize;
         let roots = (WEARS - 1) as f64 / (4.0 * cell.rated_cycles()).sqrt();
         let cycles = |i: usize| (i as f64 / roots).powi(2);
-        let pages = steps_volts.iter().flat_map(|step| (0..types).map(move |page| (*step, page)));
-        let kept = pages.map(|(step, page)| {
+        let page_kept = |step: f64, page: usize| {
             std::array::from_fn(|i| {
                 std::array::from_fn(|j| {
                     cell.rber(page, step, cycles(i), f64::from((1_u32 << j) - 1)) as f32
                 })
             })
-        });
+        };
+        let kept = |step: &f64| (0..types).map(|page| page_kept(*step, page)).collect();
         let slopes = (0..types)
             .map(|page| std::array::from_fn(|i| read_slope(cell, page, cycles(i)) as f32));
         Self {
-            types,
             per_root_cycle: roots as f32,
-            kept: kept.collect(),
+            kept: steps_volts.map(kept),
             slopes: slopes.collect(),
             limits: [0, 1, 2].map(|step| ldpc.correctable(step) as f32),
         }
@@ -87,7 +86,7 @@ impl ErrorTable {
         let (j, fraction) = ((time >> 23) as usize - 127, time & 0x7f_ffff);
         let since = fraction as f32 / (1 << 23) as f32;
         let mix = |low: f32, high: f32, share: f32| low + (high - low) * share;
-        let table = &self.kept[level as usize * self.types + page_type];
+        let table = &self.kept[level][page_type];
         let at = |i: usize| mix(table[i][j], table[i][j + 1], since);
         let slope = &self.slopes[page_type];
         mix(at(i), at(i + 1), along) + mix(slope[i], slope[i + 1], along) * reads
@@ -112,7 +111,13 @@ mod tests {
     use super::*;
     use kernel::Rng;
 
-    const STEPS: [f64; 3] = [STEP_VOLTS * 0.75, STEP_VOLTS, STEP_VOLTS * 4.0 / 3.0];
+    fn steps() -> Each<Level, f64> {
+        Each::from_fn(|level| match level {
+            Level::High => STEP_VOLTS * 0.75,
+            Level::Medium => STEP_VOLTS,
+            Level::Low => STEP_VOLTS * 4.0 / 3.0,
+        })
+    }
 
     #[test]
     fn every_cause_raises_the_rate_and_none_beyond_a_half() {
@@ -157,7 +162,7 @@ mod tests {
         let mut compared = 0;
         for (bits, rated) in [(1, 1e5), (2, 3e3), (3, 3e3), (4, 1e3)] {
             let cell = Cell::new(bits, rated);
-            let table = ErrorTable::new(&cell, STEPS, &Ldpc::DEFAULT);
+            let table = ErrorTable::new(&cell, &steps(), &Ldpc::DEFAULT);
             for _ in 0..4_000 {
                 let page = rng.below(bits) as usize;
                 let level = Level::ALL[rng.below(3) as usize];
@@ -167,7 +172,7 @@ mod tests {
                     reads: rng.unit() * 2.0 * f64::from(read_limit(bits)),
                     program_disturb: 0.0,
                 };
-                let exact = rber(&cell, page, STEPS[level as usize], &stress);
+                let exact = rber(&cell, page, steps()[level], &stress);
                 let (n, t, reads) =
                     (stress.cycles as f32, stress.hours as f32, stress.reads as f32);
                 let found = f64::from(table.rber(level, page, n, t, reads));
@@ -187,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_table_stays_at_its_edge() {
-        let table = ErrorTable::new(&Cell::new(2, 3000.0), STEPS, &Ldpc::DEFAULT);
+        let table = ErrorTable::new(&Cell::new(2, 3000.0), &steps(), &Ldpc::DEFAULT);
         let at = |n: f32, t: f32| table.rber(Level::Medium, 1, n, t, 0.0);
         assert!(at(1e9, 1e9) >= at(1.2e4, 2.6e5) && at(1e9, 1e9) < 0.5);
         assert!(

@@ -5,7 +5,7 @@ mod rewrites;
 use crate::info::{DriveParts, Idle};
 use crate::params::Params;
 use ftl::{Access, Cost, FtlView, Future, LevelTimes, Lpn, Queues, WriteCtx};
-use nand::{DieId, Level};
+use nand::{DieId, Each, Level};
 use std::sync::Arc;
 
 crate::family::family! { $
@@ -44,4 +44,14 @@ const NO_LEVELS: &str = "it chooses among cost levels, and all take the same tim
 /// The level that a checked parameter names.
 fn level_of(word: &str) -> Level {
     Level::ALL.into_iter().find(|l| l.name() == word).expect("the word was checked")
+}
+
+/// Counters of a policy: the pages that it had written at each level.
+fn written(levels: &Each<Level, u64>) -> Vec<(&'static str, f64)> {
+    let name = |level| match level {
+        Level::High => "high_writes",
+        Level::Medium => "medium_writes",
+        Level::Low => "low_writes",
+    };
+    levels.iter().map(|(level, n)| (name(level), *n as f64)).collect()
 }

@@ -6,12 +6,12 @@
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{
     Access, AccessKind, Cost, FtlView, Future, Interests, LevelTimes, Lpn, Queues, Watch, WriteCtx,
 };
 use kernel::{IndexVec, Time};
-use nand::{DieId, Geometry, Level, Ppn, Source, Tag};
+use nand::{DieId, Each, Geometry, Level, Ppn, Source, Tag};
 use std::sync::Arc;
 
 /// The entry in the list.
@@ -22,7 +22,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "folklore",
     params: &[ParamInfo {
         name: "initial-level",
-        kind: Kind::Word(&["high", "medium", "low"]),
+        kind: ParamKind::Word(&["high", "medium", "low"]),
         default: "high",
         doc: "the level of data that was there before the run",
     }],
@@ -39,7 +39,7 @@ pub struct Oracle {
     writes: IndexVec<Lpn, u32>,
     reads: IndexVec<Lpn, u8>,
     queue: Rewrites,
-    levels: [u64; 3],
+    levels: Each<Level, u64>,
 }
 
 pub(crate) fn new(params: &Params) -> Oracle {
@@ -50,7 +50,7 @@ pub(crate) fn new(params: &Params) -> Oracle {
         writes: IndexVec::filled(0, 0),
         reads: IndexVec::filled(0, 0),
         queue: Rewrites::default(),
-        levels: [0; 3],
+        levels: Each::default(),
     }
 }
 
@@ -62,14 +62,12 @@ impl Oracle {
 
     /// Whether a page of this level would be read more quickly had it been written at high cost.
     fn reads_slowly(&self, level: Level) -> bool {
-        self.times.read[level as usize] > self.times.read[Level::High as usize]
+        self.times.read[level] > self.times.read[Level::High]
     }
 
     /// The level at which a program and so many reads take least time together.
     fn cheapest(&self, reads: u8) -> Level {
-        let total = |l: &Level| {
-            self.times.program[*l as usize] + self.times.read[*l as usize] * u64::from(reads)
-        };
+        let total = |l: &Level| self.times.program[*l] + self.times.read[*l] * u64::from(reads);
         // Of equals the one that is quicker to write.
         Level::ALL.into_iter().rev().min_by_key(total).expect("three levels")
     }
@@ -93,8 +91,7 @@ impl Watch for Oracle {
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
-        let [high, medium, low] = self.levels.map(|n| n as f64);
-        let mut all = vec![("high_writes", high), ("medium_writes", medium), ("low_writes", low)];
+        let mut all = super::written(&self.levels);
         all.extend(self.queue.counters());
         all
     }
@@ -126,7 +123,7 @@ impl Cost for Oracle {
             Source::Rewrite => Level::High,
             _ => self.cheapest(self.reads_left(w.lpn)),
         };
-        self.levels[level as usize] += 1;
+        self.levels[level] += 1;
         level
     }
 

@@ -57,10 +57,8 @@ fn about(name: &str, drive: &Drive) -> Map<String, Json> {
         let page = (command + transfer).as_secs_f64() + mean;
         shape.page_size.get() as f64 / page / 1e6
     };
-    let (read, program) = (
-        &timing.read[Level::Medium as usize][..types],
-        &timing.program[Level::Medium as usize][..types],
-    );
+    let (read, program) =
+        (&timing.read[Level::Medium][..types], &timing.program[Level::Medium][..types]);
     let ns = |times: &[Dur]| times.iter().map(|t| t.as_ns()).collect::<Vec<_>>();
     let safe =
         (0..shape.pages_per_block).filter(|p| geometry.disturbed_by_reprogram(*p).count == 0);

@@ -2,11 +2,12 @@
 
 use super::field::words;
 use super::keys::{Buffer, Controller, Ftl, Host, Link, Precondition, Reliability, Suspend};
-use kernel::Dur;
+use kernel::{Bytes, Dur};
 use policies::PolicySet;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 /// A drive and everything about a run but its workload's requests: checked, multiplied out, with
 /// no unit left in a text and no default left open.
@@ -63,7 +64,7 @@ pub struct Drive {
     /// Pages programmed while the drive is aged, from one checkpoint to the next; no setting says it.
     pub checkpoint: u64,
     /// Present if a run is to name years ([`Drive::for_years`]); no setting says it.
-    pub years: Option<crate::Years>,
+    pub years: Option<Years>,
     /// The digest of the code that runs it: [`BUILD`](crate::BUILD), unless whoever embeds the
     /// engine has code of its own that shapes results.
     pub build: String,
@@ -350,4 +351,31 @@ words! {
         /// It is.
         On = "on",
     }
+}
+
+/// A run that is to name years.
+#[derive(Clone, Debug)]
+pub struct Years {
+    /// The drive whose years are asked for.
+    pub whole: Box<Drive>,
+    /// The simulated drive is one of so many equal parts of it.
+    pub of: NonZeroU32,
+    /// What the workload is to the whole drive, where a part of it is simulated.
+    pub(crate) load: Option<Load>,
+    /// Why there is no model of the cells; `None`: there is one.
+    pub unmodelled: Option<String>,
+}
+
+/// What a workload is to a whole drive.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Load {
+    /// The bytes that it writes.
+    pub(crate) written: u64,
+    /// Its requests.
+    pub(crate) requests: u64,
+}
+
+/// The bytes that a drive exports.
+pub fn capacity(drive: &Drive) -> Bytes {
+    Bytes::new(u64::from(drive.logical_pages) * drive.geometry.page_size().get())
 }

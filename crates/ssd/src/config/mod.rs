@@ -36,10 +36,11 @@ mod warnings;
 
 pub(crate) use chips::drive_of as chip_drive;
 pub use chips::{chip, chips};
+pub(crate) use drive::Load;
 pub use drive::{
     Age, BufferKind, Cache, ChannelFirst, Drive, Duplex, Fill, Foreground, HostMode, Interruptible,
     Mapping, Model, MultiPlane, Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recording,
-    Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload,
+    Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload, Years, capacity,
 };
 pub use error::{ConfigError, Kind, Mark};
 pub(crate) use field::Word;

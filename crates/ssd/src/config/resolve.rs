@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// A page has at most so many mapping units.
 pub(crate) const MOST_UNITS: u64 = 64;
 
+/// Pages programmed while ageing, after which a checkpoint is kept.
+const CHECKPOINT: u64 = 1 << 29;
+
 /// A write buffer holds at most so many pages.
 const BUFFER_PAGES: u64 = 1 << 30;
 
@@ -141,7 +144,7 @@ pub(crate) fn resolve(
             series_interval: file.run.series_interval,
             snapshots: false,
         },
-        checkpoint: crate::precondition::CHECKPOINT,
+        checkpoint: CHECKPOINT,
         years: None,
         build: crate::BUILD.to_owned(),
         sources: merged.sources,

@@ -7,7 +7,10 @@ use super::keys::{Bus, BusSettings, OPERATION_LIMIT, Physics, Reliability, Timin
 use super::resolve::Work;
 use kernel::Dur;
 use nand::physics::{ReadCost, STEP_VOLTS, program_us};
-use nand::{Geometry, SoftReads, Timing};
+use nand::{Each, Geometry, Level, SoftReads, Timing};
+
+/// Times by level and page type.
+type Times = Each<Level, [Dur; 4]>;
 
 /// Values by page type from one for all, or one for each.
 pub(crate) fn spread<T: Copy>(values: &[T]) -> [T; 4] {
@@ -51,13 +54,18 @@ impl Work<'_> {
             return Some((timing, soft_reads));
         }
         let times = match (&keys.levels, &keys.read, &keys.program) {
-            (Some(all), ..) => {
-                [&all.high, &all.medium, &all.low].map(|level| [&level.read, &level.program])
-            }
-            (None, Some(read), Some(program)) => [[read, program]; 3],
+            (Some(all), ..) => Each::from_fn(|level| {
+                let times = match level {
+                    Level::High => &all.high,
+                    Level::Medium => &all.medium,
+                    Level::Low => &all.low,
+                };
+                [&times.read, &times.program]
+            }),
+            (None, Some(read), Some(program)) => Each::filled([read, program]),
             _ => return None,
         };
-        let [read, program] = [0, 1].map(|which| times.map(|level| spread(level[which])));
+        let [read, program] = [0, 1].map(|which| times.map(|of| spread(of[which])));
         let read_partial = keys.read_partial.as_ref().map(|times| spread(times));
         let timing = Timing { read, read_partial, program, erase: keys.erase, bus };
         if keys.levels.is_none() {
@@ -71,7 +79,9 @@ impl Work<'_> {
             let label = "high must read no slower than medium, and that no slower than low";
             self.fail(Kind::Conflict, message, &[("timing.levels", label)]);
         }
-        let soft_reads = rising.unwrap_or(SoftReads { array: timing.read, planes: [[0; 4]; 3] });
+        let array = || Level::ALL.map(|level| timing.read[level]);
+        let soft_reads =
+            rising.unwrap_or_else(|| SoftReads { array: array(), planes: [[0; 4]; 3] });
         Some((timing, soft_reads))
     }
 
@@ -157,7 +167,7 @@ impl Work<'_> {
         physics: &Physics,
         cell: &nand::physics::Cell,
         reliability: &Reliability,
-    ) -> Option<([[Dur; 4]; 3], [[Dur; 4]; 3], SoftReads)> {
+    ) -> Option<(Times, Times, SoftReads)> {
         let Physics { steps, retention, .. } = *physics;
         if !steps.is_sorted_by(|a, b| a < b) {
             let message = format!("`timing.physics.steps` is {steps:?}, and steps must rise");
@@ -173,8 +183,8 @@ impl Work<'_> {
         };
         let soft_reads = SoftReads::of_equation(&cost, &reliability.ldpc());
         let hours = retention.as_secs_f64() / 3600.0;
-        let (mut read, mut program) = ([[Dur::ZERO; 4]; 3], [[Dur::ZERO; 4]; 3]);
-        for (level, step) in steps.into_iter().enumerate() {
+        let (mut read, mut program) = (Times::default(), Times::default());
+        for (level, step) in Level::ALL.into_iter().zip(steps) {
             let volts = STEP_VOLTS * f64::from(step) / f64::from(steps[1]);
             let rber = cell.worst_rber(volts, cell.rated_cycles(), hours);
             let Some(needed) = reliability.ldpc().step_for(rber) else {
@@ -192,7 +202,8 @@ impl Work<'_> {
             let write = Dur::from_secs_f64(program_us(usual, f64::from(step)) * 1e-6);
             (read[level], program[level]) = (soft_reads.array[needed], [write; 4]);
         }
-        let long = [read, program].into_iter().flatten().flatten().find(|t| *t > OPERATION_LIMIT);
+        let all = read.values().chain(program.values()).flatten();
+        let long = all.copied().find(|time| *time > OPERATION_LIMIT);
         if let Some(long) = long {
             let message = format!("`timing.physics` is {long}, longer than any flash takes");
             self.fail(Kind::Value, message, &[("timing.physics", "at most a minute")]);

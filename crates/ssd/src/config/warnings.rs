@@ -13,8 +13,10 @@ impl Drive {
         let timing = &self.timing;
         let parts = DriveParts {
             geometry: &self.geometry,
-            levels: [timing.read, timing.program].iter().any(|at| at.iter().any(|t| *t != at[0])),
-            program: timing.program[Level::Medium as usize],
+            levels: [timing.read, timing.program]
+                .iter()
+                .any(|at| at.values().any(|t| *t != at[Level::Medium])),
+            program: timing.program[Level::Medium],
             endurance: self.endurance_left(),
             // A run retires a block at its rated cycles, however long it rested.
             recovery: false,

@@ -7,7 +7,7 @@ use super::die::Phase;
 use super::{Device, DeviceStats, NONE, Owner, PageCounts, PageOp, Work};
 use ftl::{Ftl, Kit};
 use kernel::{Idx, Time};
-use nand::DieId;
+use nand::{DieId, Each};
 
 impl Device {
     /// Takes what is under way off the counts: on dies, in their second registers, or interrupted.
@@ -65,22 +65,27 @@ impl Device {
 
 impl DeviceStats {
     fn take_off(&mut self, other: &Self) {
-        let pages = |sum: &mut PageCounts, of: &PageCounts| {
-            let (sum, of) =
-                (sum.as_flattened_mut().as_flattened_mut(), of.as_flattened().as_flattened());
-            take_off(sum, of);
-        };
-        take_off(&mut self.read_by_level, &other.read_by_level);
-        take_off(&mut self.program_by_level, &other.program_by_level);
-        take_off(&mut self.unsent, &other.unsent);
-        take_off(&mut self.stayed, &other.stayed);
-        pages(&mut self.sensed, &other.sensed);
-        pages(&mut self.programmed, &other.programmed);
+        take_off(self.read_by_level.values_mut(), other.read_by_level.values());
+        take_off(self.program_by_level.values_mut(), other.program_by_level.values());
+        take_off(self.unsent.values_mut(), other.unsent.values());
+        take_off(self.stayed.values_mut(), other.stayed.values());
+        take_off(
+            self.attempts.values_mut().flatten().flatten(),
+            other.attempts.values().flatten().flatten(),
+        );
+        take_off(pages_mut(&mut self.sensed), pages(&other.sensed));
+        take_off(pages_mut(&mut self.programmed), pages(&other.programmed));
     }
 }
 
-fn take_off(sums: &mut [u64], of: &[u64]) {
-    for (sum, n) in sums.iter_mut().zip(of) {
-        *sum -= n;
-    }
+fn pages(counts: &PageCounts) -> impl Iterator<Item = &u64> {
+    counts.values().flat_map(Each::values).flatten()
+}
+
+fn pages_mut(counts: &mut PageCounts) -> impl Iterator<Item = &mut u64> {
+    counts.values_mut().flat_map(Each::values_mut).flatten()
+}
+
+fn take_off<'a>(sums: impl Iterator<Item = &'a mut u64>, of: impl Iterator<Item = &'a u64>) {
+    sums.zip(of).for_each(|(sum, n)| *sum -= n);
 }

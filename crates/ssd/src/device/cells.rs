@@ -11,7 +11,7 @@
 use crate::config::{Drive, ReadStart, Uncorrectable};
 use kernel::{Dur, Idx, IndexVec, Rng, Time};
 use nand::physics::{Cell, Codeword, ErrorTable, Recovery, STEP_VOLTS, either_wrong, step_of_time};
-use nand::{BlockId, DieId, Level, Ppn, SoftReads, Source};
+use nand::{BlockId, DieId, Each, Level, Ppn, SoftReads, Source};
 
 /// Ways of sensing.
 const STEPS: usize = 3;
@@ -27,9 +27,9 @@ pub(crate) struct CellCounts {
     /// Attempts that failed and were followed by a finer one.
     pub(crate) failed_attempts: u64,
     /// Bit planes that attempts sent beyond one page each, by source: those of a mapping unit.
-    pub(crate) extra_planes: [u64; 6],
+    pub(crate) extra_planes: Each<Source, u64>,
     /// Pages that no sensing could read, by source.
-    pub(crate) uncorrectable: [u64; 6],
+    pub(crate) uncorrectable: Each<Source, u64>,
     /// Codewords that were expected to fail.
     pub(crate) expected_failures: f64,
     /// The greatest raw bit error rate of a page that was read.
@@ -163,7 +163,7 @@ impl Cells {
         let cycles = effective(&recovery, &cell, initial, rest);
         let blocks = geometry.blocks();
         Some(Box::new(Self {
-            table: ErrorTable::new(&cell, steps(drive), &r.ldpc()),
+            table: ErrorTable::new(&cell, &steps(drive), &r.ldpc()),
             reads: if ideal { drive.soft_reads.ideal() } else { drive.soft_reads.clone() },
             read_start: r.read_start,
             retire: r.uncorrectable == Uncorrectable::Retire,
@@ -214,25 +214,25 @@ impl Cells {
             let (first, last) = (usize::from(steps.0), usize::from(steps.1));
             for step in first..=last {
                 let planes = self.reads.planes[step][usize::from(page_type)];
-                counts.extra_planes[source as usize] -= u64::from(planes * units);
+                counts.extra_planes[source] -= u64::from(planes * units);
             }
             counts.failed_attempts -= (last - first) as u64;
             counts.read_by_step[last] -= 1;
             counts.expected_failures = (counts.expected_failures - failing.0).max(0.0);
-            counts.uncorrectable[source as usize] -= u64::from(failing.1);
+            counts.uncorrectable[source] -= u64::from(failing.1);
         }
         attempts
     }
 
-    /// Reads a page: how often and how finely it is sensed. `sensed` counts the attempts by way of
-    /// sensing and page type.
+    /// Reads a page: how often and how finely it is sensed. `attempts` counts by way of sensing and page
+    /// type.
     #[inline(always)] // from one place
     pub(crate) fn read(
         &mut self,
         target: &Target,
         source: Source,
         now: Time,
-        sensed: &mut [[u64; 4]; 3],
+        attempts: &mut [[u64; 4]; STEPS],
     ) -> Sensed {
         let Target { block, page_type, units, .. } = *target;
         let rber = self.rber(target, now);
@@ -249,10 +249,10 @@ impl Cells {
             self.last[block] = self.last[block] & !(3 << shift) | (last as u8) << shift;
         }
         let mut total = Sensed { plain: self.reads.array[0][page_type], ..Sensed::default() };
-        for (step, counts) in sensed.iter_mut().enumerate().take(last + 1).skip(first) {
+        for (step, counts) in attempts.iter_mut().enumerate().take(last + 1).skip(first) {
             total.array += self.reads.array[step][page_type];
             let planes = self.reads.planes[step][page_type];
-            self.counts.extra_planes[source as usize] += u64::from(planes * units);
+            self.counts.extra_planes[source] += u64::from(planes * units);
             total.planes += (planes + if step == first { 0 } else { self.resends }) * units;
             total.attempts += 1;
             counts[page_type] += 1;
@@ -317,7 +317,7 @@ impl Cells {
         if self.rng.unit() >= page {
             return (expected, false);
         }
-        self.counts.uncorrectable[source as usize] += 1;
+        self.counts.uncorrectable[source] += 1;
         if self.retire && !self.failed.contains(&block) {
             self.failed.push(block);
         }
@@ -382,14 +382,14 @@ impl Cells {
 
 /// The steps of a drive's levels, in volts of the reference cell: those of AGCR's Eq. 1 for the
 /// times that it programs in.
-pub(crate) fn steps(drive: &Drive) -> [f64; 3] {
+pub(crate) fn steps(drive: &Drive) -> Each<Level, f64> {
     let types = drive.geometry.shape().bits_per_cell as usize;
     let time = |level: Level| {
-        let times = &drive.timing.program[level as usize][..types];
+        let times = &drive.timing.program[level][..types];
         times.iter().copied().sum::<Dur>().as_ns() as f64
     };
     let medium = time(Level::Medium);
-    Level::ALL.map(|level| match time(level) {
+    Each::from_fn(|level| match time(level) {
         at if at > 0.0 && medium > 0.0 => step_of_time(medium, at),
         _ => STEP_VOLTS,
     })

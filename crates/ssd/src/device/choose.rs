@@ -3,8 +3,8 @@
 use super::die::{Heads, LaneId, PAUSED, PAUSED_LANE, Phase, READS};
 use super::register::{LOADED, LOADED_LANE};
 use super::{Device, NONE, Owner, PageOp, Work};
+use crate::clock::{Actor, Clock};
 use crate::config::MultiPlane;
-use crate::sim::{Actor, Clock};
 use ftl::{Op, OpView, Waited};
 use kernel::Idx;
 use nand::{Array, DieId, Ppn, Store};

@@ -1,9 +1,9 @@
 //! Dies: what runs, what waits, and how long each source has kept them busy.
 
-use super::lane::{Lane, NONE, Ops, PageOp, Spent};
+use super::lane::{Lane, NONE, Ops, PageOp, Spent, less, more};
 use ftl::{Op, OpView};
 use kernel::{Dur, Prio, Time};
-use nand::{Command, Source, Verb};
+use nand::{Cause, Command, Each, Source, Verb};
 use std::collections::BTreeMap;
 
 /// The lanes of a die, in the order of `Die::lanes`.
@@ -87,6 +87,30 @@ impl Passed {
     }
 }
 
+/// How long a die was busy, and with what.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Busy {
+    /// With commands of each source.
+    pub(crate) by_source: Each<Source, Dur>,
+    /// With suspending commands and resuming them.
+    pub(crate) suspend: Dur,
+}
+
+impl Busy {
+    /// All of it.
+    pub(crate) fn sum(&self) -> Dur {
+        self.by_source.sum::<Dur>() + self.suspend
+    }
+
+    /// The time for a source; for none: suspends.
+    fn of(&mut self, source: Option<Source>) -> &mut Dur {
+        match source {
+            Some(source) => &mut self.by_source[source],
+            None => &mut self.suspend,
+        }
+    }
+}
+
 /// What a die is doing.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
@@ -133,8 +157,8 @@ pub(crate) struct Die {
     pub(super) running: u32,
     pub(super) command: Command,
     pub(super) started: Time,
-    /// Time that each source has kept the die busy, up to the start of what runs now.
-    pub(super) busy: [Dur; 6],
+    /// Up to the start of what runs now.
+    pub(super) busy: Busy,
 }
 
 impl Die {
@@ -147,7 +171,7 @@ impl Die {
             running: NONE,
             command: Command::new(Verb::Read, Source::Host, Dur::ZERO),
             started: Time::ZERO,
-            busy: [Dur::ZERO; 6],
+            busy: Busy::default(),
         }
     }
 
@@ -163,7 +187,7 @@ impl Die {
     #[inline]
     pub(super) fn finish(&mut self, now: Time) -> Dur {
         let ran = now - self.started;
-        self.busy[self.command.source as usize] += ran;
+        self.busy.by_source[self.command.source] += ran;
         self.choose(now);
         ran
     }
@@ -172,9 +196,17 @@ impl Die {
     /// that is.
     pub(super) fn close(&mut self, now: Time) -> Dur {
         let ran = now - self.started;
-        self.busy[self.command.source as usize] += ran;
+        *self.busy.of(self.works_for()) += ran;
         self.started = now;
         ran
+    }
+
+    /// The source that a die which is not idle works for; none while it suspends a command or resumes
+    /// one.
+    #[inline]
+    fn works_for(&self) -> Option<Source> {
+        let suspends = matches!(self.phase, Phase::Suspending | Phase::Resuming);
+        (!suspends).then_some(self.command.source)
     }
 
     /// From now on the die is about to choose.
@@ -322,22 +354,26 @@ impl Die {
     /// so far, the running operation's part included.
     #[inline]
     pub(super) fn begin_wait(&self, spent: &mut Spent, now: Time) {
-        for (s, b) in spent.queue.iter_mut().zip(self.busy) {
-            *s = s.wrapping_sub(b.as_ns());
+        let Busy { by_source, suspend } = &self.busy;
+        for (s, b) in spent.queue.values_mut().zip(by_source.values()) {
+            less(s, *b);
         }
+        let suspended = &mut spent.causes[Cause::Suspend];
+        less(suspended, *suspend);
         if self.phase != Phase::Idle {
-            let elapsed = (now - self.started).as_ns();
-            let s = &mut spent.queue[self.command.source as usize];
-            *s = s.wrapping_sub(elapsed);
+            let s = self.works_for().map_or(suspended, |source| &mut spent.queue[source]);
+            less(s, now - self.started);
         }
     }
 
     /// The wait is over: what the die has been busy with since goes to the account.
     #[inline]
     pub(super) fn end_wait(&self, spent: &mut Spent) {
-        for (s, b) in spent.queue.iter_mut().zip(self.busy) {
-            *s = s.wrapping_add(b.as_ns());
+        let Busy { by_source, suspend } = &self.busy;
+        for (s, b) in spent.queue.values_mut().zip(by_source.values()) {
+            more(s, *b);
         }
+        more(&mut spent.causes[Cause::Suspend], *suspend);
     }
 
     /// The same of an operation and its group.
@@ -351,11 +387,11 @@ impl Die {
         }
     }
 
-    /// Time that each source has kept the die busy, up to an instant after which nothing has happened, what runs included.
-    pub(crate) fn busy_until(&self, at: Time) -> [Dur; 6] {
+    /// How long it was busy up to an instant after which nothing has happened, what runs included.
+    pub(crate) fn busy_until(&self, at: Time) -> Busy {
         let mut busy = self.busy;
         if self.phase != Phase::Idle {
-            busy[self.command.source as usize] += at - self.started;
+            *busy.of(self.works_for()) += at - self.started;
         }
         busy
     }

@@ -2,7 +2,7 @@
 
 use ftl::{JobId, Lpn};
 use kernel::{Dur, Prio, Time};
-use nand::{BlockId, Ppn, Source};
+use nand::{BlockId, Cause, Parts, Ppn, Source};
 
 /// The end of a chain of operations.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -33,57 +33,46 @@ pub(crate) enum Work {
     Turn,
 }
 
-/// Where the time of one page operation went. Waits are in nanoseconds and kept as differences of the
-/// die's running totals, so the sums may wrap on the way and are right at the end. All of it lies between
-/// the arrival of one request and its end.
-#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Spent {
-    /// Waiting behind operations of each source.
-    pub(crate) queue: [u64; 6],
-    /// On the channel, or waiting for it.
-    pub(crate) bus: Dur,
-    /// In the array.
-    pub(crate) array: Dur,
-    /// Sensing and sending beyond a plain read, to correct errors.
-    pub(crate) ecc: Dur,
-    /// On the way into or out of the write buffer, or waiting for it.
-    pub(crate) buffer: Dur,
+/// Where the time of one page operation went. Waits are kept as differences of the die's running totals
+/// ([`more`], [`less`]), so they may wrap on the way and are right at the end. All of it lies between the
+/// arrival of one request and its end.
+pub(crate) type Spent = Parts<Dur>;
+
+/// Adds a time to one that may have wrapped.
+#[inline(always)]
+pub(super) fn more(of: &mut Dur, time: Dur) {
+    *of = Dur::ns(of.as_ns().wrapping_add(time.as_ns()));
 }
 
-impl Spent {
-    /// What an operation waited behind for `waited` ns, until this one made way: this one, which
-    /// took the end of that time, and what it had waited behind itself, in proportion.
-    pub(crate) fn behind(&self, waited: Dur) -> Self {
-        let waited = waited.as_ns();
-        let mut spent = Self::default();
-        let buffer = self.buffer.as_ns();
-        let queued = self.queue.iter().sum::<u64>() + buffer;
-        let own = self.bus + self.array + self.ecc;
-        let before = waited.saturating_sub(own.as_ns()).min(queued);
-        let mut rest = waited;
-        if before > 0 {
-            let mut share = |theirs: u64| {
-                let ours = (u128::from(theirs) * u128::from(before) / u128::from(queued)) as u64;
-                rest -= ours;
-                ours
-            };
-            spent.queue = self.queue.map(&mut share);
-            spent.buffer = Dur::ns(share(buffer));
-        }
-        spent.queue[Source::Host as usize] += rest;
-        spent
-    }
+/// Takes a time off another, which may wrap.
+#[inline(always)]
+pub(super) fn less(of: &mut Dur, time: Dur) {
+    *of = Dur::ns(of.as_ns().wrapping_sub(time.as_ns()));
+}
 
-    /// Adds what came after.
-    pub(crate) fn then(&mut self, later: &Self) {
-        for (sum, ns) in self.queue.iter_mut().zip(later.queue) {
-            *sum += ns;
+/// The time of what waited `waited` for an operation that spent its time like this: the operation itself
+/// took the end of that time, and what it had waited behind has the rest, in proportion.
+pub(crate) fn behind(spent: &Spent, waited: Dur) -> Spent {
+    const WAITS: [Cause; 2] = [Cause::Suspend, Cause::Buffer];
+    const OWN: [Cause; 3] = [Cause::Bus, Cause::Array, Cause::Ecc];
+    let sum = |causes: &[Cause]| causes.iter().map(|cause| spent.causes[*cause]).sum::<Dur>();
+    let queued = spent.queue.sum::<Dur>() + sum(&WAITS);
+    let before = waited.as_ns().saturating_sub(sum(&OWN).as_ns()).min(queued.as_ns());
+    let (mut account, mut rest) = (Spent::default(), waited);
+    if before > 0 {
+        let mut share = |theirs: Dur| {
+            let part = u128::from(theirs.as_ns()) * u128::from(before);
+            let ours = Dur::ns((part / u128::from(queued.as_ns())) as u64);
+            rest -= ours;
+            ours
+        };
+        account.queue = spent.queue.map(|theirs| share(*theirs));
+        for cause in WAITS {
+            account.causes[cause] = share(spent.causes[cause]);
         }
-        self.bus += later.bus;
-        self.array += later.array;
-        self.ecc += later.ecc;
-        self.buffer += later.buffer;
     }
+    account.queue[Source::Host] += rest;
+    account
 }
 
 /// One page operation, waiting or running.
@@ -131,8 +120,7 @@ impl PageOp {
     /// A wait since `since` is over; it was for `cause`.
     #[inline]
     pub(crate) fn end_wait(&mut self, cause: Source, now: Time) {
-        let sum = &mut self.spent.queue[cause as usize];
-        *sum = sum.wrapping_add((now - self.since).as_ns());
+        more(&mut self.spent.queue[cause], now - self.since);
     }
 
     /// Whether it is a job's: nobody waits for that one, and nobody asks for its account of time.
@@ -376,14 +364,16 @@ mod tests {
     /// host's own, and 120 are shared by what it waited for.
     #[test]
     fn who_waits_for_an_operation_waits_for_what_it_waited_for() {
-        let mut spent =
-            Spent { bus: Dur::ns(50), array: Dur::ns(100), ecc: Dur::ns(30), ..Spent::default() };
-        spent.queue[Source::Gc as usize] = 400;
-        spent.queue[Source::Wear as usize] = 200;
+        let mut spent = Spent::default();
+        spent.causes[Cause::Bus] = Dur::ns(50);
+        spent.causes[Cause::Array] = Dur::ns(100);
+        spent.causes[Cause::Ecc] = Dur::ns(30);
+        spent.queue[Source::Gc] = Dur::ns(400);
+        spent.queue[Source::Wear] = Dur::ns(200);
         let queue = |waited| {
-            let spent = spent.behind(Dur::ns(waited));
-            assert_eq!((spent.bus, spent.array, spent.ecc), (Dur::ZERO, Dur::ZERO, Dur::ZERO));
-            [Source::Host, Source::Gc, Source::Wear].map(|source| spent.queue[source as usize])
+            let account = behind(&spent, Dur::ns(waited));
+            assert_eq!(account.sum::<Dur>(), Dur::ns(waited));
+            [Source::Host, Source::Gc, Source::Wear].map(|source| account.queue[source].as_ns())
         };
         assert_eq!(queue(300), [180, 80, 40]);
         assert_eq!(queue(181), [181, 0, 0]);
@@ -391,23 +381,23 @@ mod tests {
         // All that it waited, and something before it.
         assert_eq!(queue(800), [200, 400, 200]);
         // A nanosecond cannot be shared, but one source can have it.
-        spent.queue[Source::Wear as usize] = 0;
-        assert_eq!(spent.behind(Dur::ns(181)).queue[Source::Gc as usize], 1);
+        spent.queue[Source::Wear] = Dur::ns(0);
+        assert_eq!(behind(&spent, Dur::ns(181)).queue[Source::Gc], Dur::ns(1));
     }
 
-    /// What took a read-modify-write is what took its read and then its program, each by its name.
+    /// Whoever waited for a buffer or a suspend has the others wait for these too: of 600 ns, 180 are the
+    /// operation's own, and 420 are shared by 300, 200 and 100.
     #[test]
-    fn what_came_after_is_added_by_name() {
-        let of = |n: u64| Spent {
-            queue: std::array::from_fn(|source| n * (source as u64 + 1)),
-            bus: Dur::ns(100 * n),
-            array: Dur::ns(200 * n),
-            ecc: Dur::ns(300 * n),
-            buffer: Dur::ns(400 * n),
-        };
-        let mut sum = of(1);
-        sum.then(&of(10));
-        let parts = |s: &Spent| (s.queue, s.bus, s.array, s.ecc, s.buffer);
-        assert_eq!(parts(&sum), parts(&of(11)));
+    fn waits_that_are_behind_no_source_are_shared_too() {
+        let mut spent = Spent::default();
+        spent.causes[Cause::Array] = Dur::ns(180);
+        spent.causes[Cause::Suspend] = Dur::ns(300);
+        spent.causes[Cause::Buffer] = Dur::ns(200);
+        spent.queue[Source::Gc] = Dur::ns(100);
+        let account = behind(&spent, Dur::ns(600));
+        let causes = [Cause::Suspend, Cause::Buffer].map(|cause| account.causes[cause]);
+        assert_eq!(causes, [210, 140].map(Dur::ns));
+        let queue = [Source::Gc, Source::Host].map(|source| account.queue[source]);
+        assert_eq!((queue, account.sum()), ([70, 180].map(Dur::ns), Dur::ns(600)));
     }
 }

@@ -19,48 +19,53 @@ mod time;
 
 pub(crate) use cells::{CellCounts, Cells, effective, steps};
 pub(crate) use channel::Channel;
-pub(crate) use die::{Die, LANES, LaneId};
-pub(crate) use lane::{Lane, NONE, Ops, Owner, PageOp, Spent, Work};
+pub(crate) use die::{Busy, Die, LANES, LaneId};
+pub(crate) use lane::{Lane, NONE, Ops, Owner, PageOp, Spent, Work, behind};
 pub(crate) use register::Turned;
-pub(crate) use suspend::{SUSPEND, Suspends};
+pub(crate) use suspend::Suspends;
 
+use crate::clock::{Actor, Clock};
 use crate::config::{ChannelFirst, Drive, MultiPlane};
 use crate::server::assert_within;
-use crate::sim::{Actor, Clock};
 use die::{Passed, Phase};
 use ftl::{Cost, JobId, Kit, Lpn, Order, Policies, Queues, Waiting};
 use kernel::{BitSet, Dur, Idx, IndexVec, Prio, Time, TimeSum};
-use nand::{Bus, ChannelId, Command, DieId, Geometry, Ppn, Timing, Units, Verb};
+use nand::{
+    Bus, Cause, ChannelId, Command, DieId, Each, Geometry, Level, Ppn, Source, Timing, Units, Verb,
+};
 use register::Registers;
 use rustc_hash::FxHashSet;
 use suspend::Suspension;
 use time::program_by_wear;
 
 /// Physical pages by source, by the level at which they are written, and by page type.
-pub type PageCounts = [[[u64; 4]; 3]; 6];
+pub type PageCounts = Each<Source, Each<Level, [u64; 4]>>;
 
 /// What dies and channels did.
 #[derive(Clone, Default, Debug)]
 pub struct DeviceStats {
     /// Page reads by the level at which the page was written.
-    pub read_by_level: [u64; 3],
+    pub read_by_level: Each<Level, u64>,
     /// Page programs by level.
-    pub program_by_level: [u64; 3],
-    /// Pages sensed; with the model of the cells by way of sensing instead of level, and each
-    /// attempt.
+    pub program_by_level: Each<Level, u64>,
+    /// Pages sensed, besides those of `attempts`.
     pub sensed: PageCounts,
+    /// With the model of the cells, each attempt to read a page: by source, way of sensing and page type.
+    pub attempts: Each<Source, [[u64; 4]; 3]>,
     /// Pages programmed.
     pub programmed: PageCounts,
     /// Mapping units of sensed pages that nobody asked for, and no channel carried, by source.
-    pub unsent: [u64; 6],
+    pub unsent: Each<Source, u64>,
     /// Programs and erases that were interrupted, counted each time.
     pub suspends: Suspends,
     /// Pages that were programmed with data that stayed in the die when they were moved, by source.
-    pub stayed: [u64; 6],
+    pub stayed: Each<Source, u64>,
     /// Operations that shared their array time with others on other planes.
     pub merged: u64,
     /// Time that each source kept all dies busy.
-    pub busy: [TimeSum; 6],
+    pub busy: Each<Source, TimeSum>,
+    /// Time that dies were busy with suspending operations and resuming them.
+    pub suspending: TimeSum,
     /// Time that channels were busy.
     pub channel: TimeSum,
 }
@@ -184,13 +189,12 @@ impl Device {
     /// # Panics
     /// A die or a channel was busy for longer than the run lasted.
     pub(crate) fn sum_up(&mut self, now: Time) {
-        self.stats.busy = Default::default();
+        (self.stats.busy, self.stats.suspending) = Default::default();
         for (at, die) in self.dies.as_slice().iter().enumerate() {
             let busy = die.busy_until(now);
-            assert_within(busy.into_iter().sum(), now, "die", at);
-            for (sum, each) in self.stats.busy.iter_mut().zip(busy) {
-                *sum += each;
-            }
+            assert_within(busy.sum(), now, "die", at);
+            self.stats.busy += busy.by_source.map(|time| TimeSum::from(*time));
+            self.stats.suspending += busy.suspend;
         }
         self.check_suspended();
         self.stats.channel = TimeSum::ZERO;
@@ -203,7 +207,7 @@ impl Device {
 
     /// Time that all dies together were busy, up to an instant after which nothing has happened.
     pub(crate) fn busy_until(&self, at: Time) -> TimeSum {
-        self.dies.as_slice().iter().flat_map(|die| die.busy_until(at)).sum()
+        self.dies.as_slice().iter().map(|die| die.busy_until(at).sum()).sum()
     }
 
     // ── Arrival ─────────────────────────────────────────────────────────────────────────────────
@@ -419,9 +423,9 @@ impl Device {
                 self.ops.line_up(at);
             }
             let op = &mut self.ops[at];
-            op.spent.array += array;
-            op.spent.bus += bus;
-            op.spent.ecc += corrected;
+            op.spent.causes[Cause::Array] += array;
+            op.spent.causes[Cause::Bus] += bus;
+            op.spent.causes[Cause::Ecc] += corrected;
             at = op.next;
         }
         owner

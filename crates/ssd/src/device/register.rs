@@ -8,12 +8,13 @@
 //! register waits for the channel, or behind the die.
 
 use super::die::{LANES, Phase, READS};
+use super::lane::more;
 use super::{Device, Finished, NONE, Work};
+use crate::clock::{Actor, Clock};
 use crate::config::Cache;
-use crate::sim::{Actor, Clock};
 use ftl::{OpView, Waited};
 use kernel::{Dur, IndexVec, Time};
-use nand::{Command, DieId, Source, Verb};
+use nand::{Cause, Command, DieId, Source, Verb};
 
 /// The place of a program whose data is in the register, behind the lanes.
 pub(super) const LOADED_LANE: usize = LANES + 1;
@@ -193,10 +194,9 @@ impl Device {
         let d = &mut self.dies[die];
         d.mask |= LOADED;
         // Its wait has ended, and what runs was part of it.
-        let (source, ran) = (d.command.source as usize, (started - d.started).as_ns());
+        let (source, ran) = (d.command.source, started - d.started);
         self.of_command(op, |device, op| {
-            let sum = &mut device.ops[op].spent.queue[source];
-            *sum = sum.wrapping_add(ran);
+            more(&mut device.ops[op].spent.queue[source], ran);
         });
         clock.plan(Actor::Register(die), end);
     }
@@ -245,7 +245,7 @@ impl Device {
                 self.register(die).state = State::Loaded;
                 self.of_command(op, |device, op| {
                     let spent = &mut device.ops[op].spent;
-                    spent.bus += now - started;
+                    spent.causes[Cause::Bus] += now - started;
                     device.dies[die].begin_wait(spent, now);
                 });
                 if self.dies[die].phase == Phase::Asking {

@@ -11,24 +11,19 @@
 
 use super::die::{PAUSED, PAUSED_LANE, Phase};
 use super::{Device, NONE};
+use crate::clock::{Actor, Clock};
 use crate::config::{Interruptible, Suspend};
-use crate::sim::{Actor, Clock};
 use ftl::{OpView, Waited};
 use kernel::{Dur, IndexVec, Time, TimeSum};
-use nand::{Command, DieId, Source, Verb};
-
-/// Whose time it is while a die pauses a command or takes it up again: nobody's. In accounts of time it
-/// has the place of the map's pages, since no drive keeps its map in flash: a place of its own would cost
-/// every wait of every drive. [`Device::check_suspended`] stops the first drive that needs both.
-pub(crate) const SUSPEND: Source = Source::Map;
+use nand::{Cause, Command, DieId, Each, Source, Verb};
 
 /// How often commands were interrupted, by source.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct Suspends {
     /// Programs.
-    pub program: [u64; 6],
+    pub program: Each<Source, u64>,
     /// Erases.
-    pub erase: [u64; 6],
+    pub erase: Each<Source, u64>,
 }
 
 /// What is interrupted, or was.
@@ -53,7 +48,7 @@ struct OfDie {
 impl OfDie {
     const NONE: Self = Self {
         op: NONE,
-        command: Command::new(Verb::Read, SUSPEND, Dur::ZERO),
+        command: Command::new(Verb::Read, Source::Host, Dur::ZERO),
         end: Time::ZERO,
         times: 0,
         resumed: None,
@@ -180,18 +175,17 @@ impl Device {
             ..OfDie::NONE
         };
         d.running = NONE;
-        d.command = OfDie::NONE.command;
         d.phase = Phase::Suspending;
         d.mask |= PAUSED;
         let counts = &mut self.stats.suspends;
         let counts =
             if command.verb == Verb::Erase { &mut counts.erase } else { &mut counts.program };
-        counts[command.source as usize] += 1;
+        counts[command.source] += 1;
         let pause = s.settings.pause;
         self.of_command(op, |device, op| {
             let spent = &mut device.ops[op].spent;
-            spent.array += done;
-            spent.bus += ran - done;
+            spent.causes[Cause::Array] += done;
+            spent.causes[Cause::Bus] += ran - done;
             device.dies[die].begin_wait(spent, now);
         });
         clock.plan(Actor::Die(die), now + pause);
@@ -215,7 +209,6 @@ impl Device {
             return;
         }
         d.mask &= !PAUSED;
-        d.command = OfDie::NONE.command;
         d.phase = Phase::Resuming;
         clock.plan(Actor::Die(die), clock.now + s.settings.resume);
     }
@@ -249,23 +242,18 @@ impl Device {
         }
     }
 
-    /// What is booked as time of suspends is no more than they took.
+    /// Dies were busy with suspends for at most as long as these took.
     ///
     /// # Panics
-    /// There is more: somebody works for the map, and suspends need a place of their own.
+    /// They were busy for longer.
     pub(super) fn check_suspended(&self) {
         let most = self.suspension.as_ref().map_or(TimeSum::ZERO, |s| {
             let Suspends { program, erase } = self.stats.suspends;
-            let times: u64 = program.iter().chain(&erase).sum();
+            let times = program.total() + erase.total();
             TimeSum::from(s.settings.pause + s.settings.resume) * times
         });
-        let booked = self.stats.busy[SUSPEND as usize];
-        assert!(
-            booked <= most,
-            "{} ns of suspends that took {} ns, or of the map",
-            booked.as_ns(),
-            most.as_ns()
-        );
+        let booked = self.stats.suspending;
+        assert!(booked <= most, "{} ns of suspends that took {} ns", booked.as_ns(), most.as_ns());
     }
 
     /// Each operation of a command, those of groups included.

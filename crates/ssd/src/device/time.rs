@@ -64,7 +64,7 @@ impl Device {
         match work {
             Work::Read if job.stays => {
                 let mut command = self.read(ftl, op, source);
-                self.stats.unsent[source as usize] += u64::from(command.pages_out);
+                self.stats.unsent[source] += u64::from(command.pages_out);
                 command.pages_out = 0;
                 if let Some(cells) = &mut self.cells {
                     let block = self.geometry.block_of(slot);
@@ -80,7 +80,7 @@ impl Device {
             Work::Program => {
                 let mut command = self.program(ftl, op, source);
                 if job.stays {
-                    self.stats.stayed[source as usize] += 1;
+                    self.stats.stayed[source] += 1;
                     command.pages_in = 0;
                     if let Some(cells) = &mut self.cells {
                         cells.inherit(
@@ -110,13 +110,13 @@ impl Device {
         let (source, level) = (source_of(ftl, owner), ftl.level_of(slot));
         match work {
             Work::Read if self.cells.is_none() => {
-                self.stats.read_by_level[level as usize] += 1;
-                self.stats.sensed[source as usize][level as usize][page_type] += 1;
+                self.stats.read_by_level[level] += 1;
+                self.stats.sensed[source][level][page_type] += 1;
                 let time = self.timing.read(level, page_type);
                 Some(Command { pages_out: 1, ..Command::new(Verb::Read, source, time) })
             }
             Work::Program => {
-                self.stats.program_by_level[level as usize] += 1;
+                self.stats.program_by_level[level] += 1;
                 let time = self.page_time(page_type, level, source, 1);
                 Some(Command { pages_in: 1, ..Command::new(Verb::Program, source, time) })
             }
@@ -136,12 +136,12 @@ impl Device {
             let (pages, whole) = asks.pages(ftl, per_page);
             let units = asks.units;
             let level = slot.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
-            self.stats.read_by_level[level as usize] += u64::from(pages);
-            let sensed = &mut self.stats.sensed[source as usize][level as usize];
+            self.stats.read_by_level[level] += u64::from(pages);
+            let sensed = &mut self.stats.sensed[source][level];
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
                 sensed[page_type] += u64::from(pages);
-                self.stats.unsent[source as usize] += u64::from(pages * per_page - units);
+                self.stats.unsent[source] += u64::from(pages * per_page - units);
                 time += if whole {
                     self.timing.read(level, page_type)
                 } else {
@@ -173,17 +173,17 @@ impl Device {
         let mut at = op;
         while at != NONE {
             let asks = Asks::of(&self.ops, ftl, at);
-            let unsent = &mut self.stats.unsent[source as usize];
-            let counts = &mut self.stats.sensed[source as usize];
+            let unsent = &mut self.stats.unsent[source];
+            let attempts = &mut self.stats.attempts[source];
             let sensed = if let Some(slot) = self.ops[at].ppn {
                 let level = ftl.level_of(slot);
-                self.stats.read_by_level[level as usize] += 1;
+                self.stats.read_by_level[level] += 1;
                 let block = self.geometry.block_of(slot);
                 if !std::mem::replace(&mut begun, true) {
                     cells.begin(self.geometry.die_of(block), op);
                 }
                 let guarded = ftl.array().mode(block) == Mode::Low;
-                let failed = cells.counts().uncorrectable[source as usize];
+                let failed = cells.counts().uncorrectable[source];
                 let mut sensed = Sensed::default();
                 for page in ftl.read_pages(slot).iter() {
                     let page_type = self.geometry.type_of_page(page);
@@ -191,7 +191,7 @@ impl Device {
                     for units in (0..asks.planes).map(|plane| asks.of_plane(ftl, plane)) {
                         let target = Target { slot, block, page_type, level, guarded, units };
                         if units > 0 {
-                            let read = cells.read(&target, source, now, counts);
+                            let read = cells.read(&target, source, now, attempts);
                             *unsent += u64::from((per_page - units) * read.attempts);
                             planes = planes.beside(read);
                         }
@@ -200,7 +200,7 @@ impl Device {
                     out += asks.units;
                 }
                 if let Some(unread) = &mut self.unread
-                    && cells.counts().uncorrectable[source as usize] > failed
+                    && cells.counts().uncorrectable[source] > failed
                     && matches!(self.ops[at].owner, Owner::Host(_))
                     && !self.ops[at].modify
                 {
@@ -209,8 +209,8 @@ impl Device {
                 sensed
             } else {
                 // There is nothing that could be wrong.
-                self.stats.read_by_level[ftl.policies.cost.initial() as usize] += 1;
-                counts[0][0] += 1;
+                self.stats.read_by_level[ftl.policies.cost.initial()] += 1;
+                attempts[0][0] += 1;
                 *unsent += u64::from(per_page - asks.units);
                 out += asks.units;
                 cells.nothing()
@@ -231,10 +231,10 @@ impl Device {
         while at != NONE {
             let PageOp { owner, ppn, next, .. } = self.ops[at];
             let level = ppn.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
-            self.stats.read_by_level[level as usize] += 1;
+            self.stats.read_by_level[level] += 1;
             if ppn.is_none() {
-                let source = source_of(ftl, owner) as usize;
-                self.stats.sensed[source][0][0] += 1;
+                let source = source_of(ftl, owner);
+                self.stats.attempts[source][0][0] += 1;
                 self.stats.unsent[source] +=
                     u64::from(per_page - Asks::of(&self.ops, ftl, at).units);
             }
@@ -242,8 +242,8 @@ impl Device {
         }
         for &Attempts { source, steps: (first, last), page_type, units, .. } in all {
             for step in first..=last {
-                self.stats.sensed[source as usize][usize::from(step)][usize::from(page_type)] += 1;
-                self.stats.unsent[source as usize] += u64::from(per_page - units);
+                self.stats.attempts[source][usize::from(step)][usize::from(page_type)] += 1;
+                self.stats.unsent[source] += u64::from(per_page - units);
             }
         }
     }
@@ -258,7 +258,7 @@ impl Device {
             let slot = self.ops[at].ppn.expect("a program has a slot");
             let level = ftl.level_of(slot);
             let Units { pages, planes, .. } = self.geometry.units();
-            self.stats.program_by_level[level as usize] += u64::from(pages * planes);
+            self.stats.program_by_level[level] += u64::from(pages * planes);
             let (mut time, before, pages) = match ftl.page_of(slot) {
                 Some(slot) => {
                     // The pages of one wordline: the cells pass the levels of all of them.
@@ -294,7 +294,7 @@ impl Device {
     /// The same, in so many planes.
     #[inline(always)]
     fn page_time(&mut self, page_type: usize, level: Level, source: Source, planes: u64) -> Dur {
-        self.stats.programmed[source as usize][level as usize][page_type] += planes;
+        self.stats.programmed[source][level][page_type] += planes;
         self.timing.program(level, page_type)
     }
 
@@ -316,8 +316,8 @@ impl Device {
             let page_type = self.geometry.type_of_page(page);
             time += self.program_time(page_type, level, source);
             if again {
-                self.stats.read_by_level[level as usize] += 1;
-                self.stats.sensed[source as usize][level as usize][page_type] += 1;
+                self.stats.read_by_level[level] += 1;
+                self.stats.sensed[source][level][page_type] += 1;
                 before += self.timing.read(level, page_type);
             }
         }
@@ -333,8 +333,8 @@ impl Device {
         for page_type in 0..=top {
             let reads = if page_type == top { wordlines - known } else { wordlines };
             let planes = u64::from(self.geometry.units().planes);
-            self.stats.sensed[source as usize][level as usize][page_type] += reads * planes;
-            self.stats.read_by_level[level as usize] += reads * planes;
+            self.stats.sensed[source][level][page_type] += reads * planes;
+            self.stats.read_by_level[level] += reads * planes;
             time += self.timing.read(level, page_type) * reads;
         }
         time

@@ -18,8 +18,8 @@ pub use ledger::{Bin, Ledger};
 pub use value::value;
 
 use crate::config::Drive;
+use crate::progress::Progress;
 use crate::run::{RunError, StateCache, run};
-use crate::sim::Progress;
 use nand::Level;
 use policies::Family;
 use workload::Workload;

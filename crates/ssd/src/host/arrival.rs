@@ -4,10 +4,9 @@
 
 use super::backlog::Backlog;
 use super::flows::Arbiter;
-use super::{Completion, Overload};
+use super::{Completion, Interface, Overload};
 use crate::config::{Host, HostMode};
-use crate::sim::{Interrupted, Sim};
-use ftl::Kit;
+use crate::progress::Interrupted;
 use kernel::{Dur, Time};
 use policies::ArbitrationPolicy;
 use workload::{Alignment, BATCH, Loop, Request, Source as Requester, TraceError, at_speed};
@@ -152,6 +151,8 @@ pub(crate) struct Feeder {
     closed: Vec<ClosedLoop>,
     /// Some closed loop may ask.
     closed_due: bool,
+    /// The workload has no more requests than those of closed loops.
+    ended: bool,
     /// The closed loops go on, although all else was pushed.
     closing: bool,
     /// Queues of flows, in the place of all this.
@@ -175,6 +176,7 @@ impl Feeder {
             backlog: open.then(|| Box::new(Backlog::new())),
             closed: Vec::new(),
             closed_due: false,
+            ended: false,
             closing: false,
             arbiter: None,
         }
@@ -234,18 +236,20 @@ impl Feeder {
     }
 
     /// Plans the arrival of the next request.
-    fn post_arrival<K: Kit>(
+    fn post_arrival<D: Interface>(
         &mut self,
-        sim: &mut Sim<K>,
+        drive: &mut D,
         source: &mut dyn Requester,
     ) -> Result<(), Interrupted> {
         self.due = false;
-        sim.wake_at(None);
+        drive.wake_at(None);
         let Some(next) = self.inbox.peek(source)? else {
-            if self.closed.is_empty() {
-                sim.close();
-            } else {
-                (self.closing, self.closed_due) = (true, true);
+            if !std::mem::replace(&mut self.ended, true) {
+                if self.closed.is_empty() {
+                    drive.close();
+                } else {
+                    (self.closing, self.closed_due) = (true, true);
+                }
             }
             return Ok(());
         };
@@ -259,64 +263,64 @@ impl Feeder {
             HostMode::ThinkTime => {
                 let gap = next.at - self.previous;
                 self.previous = next.at;
-                sim.now() + gap
+                drive.now() + gap
             }
         };
-        if at <= sim.now() {
+        if at <= drive.now() {
             self.due = true;
         } else {
-            sim.wake_at(Some(at));
+            drive.wake_at(Some(at));
         }
         Ok(())
     }
 
     #[inline]
-    fn push_open<K: Kit>(&mut self, sim: &mut Sim<K>, request: &Request) {
+    fn push_open<D: Interface>(&mut self, drive: &mut D, request: &Request) {
         // While this one is served, what the next writes over comes: where it lies, the map entry says,
         // which came while the one before was served.
         if let Some([next, others @ ..]) = self.inbox.batch.get(self.inbox.at..) {
-            sim.prefetch_copy(next.offset);
+            drive.prefetch_copy(next.offset);
             if let Some(after) = others.first() {
-                sim.prefetch(after.offset);
+                drive.prefetch(after.offset);
             }
         }
         self.places -= 1;
         let arrived = match self.mode {
-            HostMode::QueueDepth | HostMode::ThinkTime => sim.now(),
+            HostMode::QueueDepth | HostMode::ThinkTime => drive.now(),
             HostMode::Timestamps => request.at,
             // A due request cannot have arrived later than now.
-            HostMode::Shifted => (request.at + self.shift).min(sim.now()),
+            HostMode::Shifted => (request.at + self.shift).min(drive.now()),
         };
         if let Some(backlog) = &mut self.backlog {
-            backlog.arrival(arrived, sim.inside(), arrived < sim.now());
+            backlog.arrival(arrived, drive.inside(), arrived < drive.now());
         }
-        let delay = sim.submit_arrived(request, arrived, OPEN);
+        let delay = drive.submit_arrived(request, arrived, OPEN);
         if self.mode == HostMode::Shifted {
             self.shift += delay;
         }
-        self.note_done(sim);
+        self.note_done(drive);
     }
 
     /// Pushes what the closed loops ask for, one request of each by turns.
     #[cold]
     #[inline(never)]
-    fn push_closed<K: Kit>(&mut self, sim: &mut Sim<K>) -> Result<(), Interrupted> {
+    fn push_closed<D: Interface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
         // What a buffer answers at once makes a place at once.
         while std::mem::take(&mut self.closed_due) {
             for of in 0..self.closed.len() {
-                if let Some(request) = self.closed[of].take(sim.now())? {
+                if let Some(request) = self.closed[of].take(drive.now())? {
                     self.closed_due = true;
                     if let Some(backlog) = &mut self.backlog {
-                        backlog.arrival(sim.now(), sim.inside(), false);
+                        backlog.arrival(drive.now(), drive.inside(), false);
                     }
-                    sim.submit(&request, of as u32);
-                    self.note_done(sim);
+                    drive.submit(&request, of as u32);
+                    self.note_done(drive);
                 }
             }
         }
-        if self.closing && self.closed.iter().all(|l| l.is_over(sim.now())) {
+        if self.closing && self.closed.iter().all(|l| l.is_over(drive.now())) {
             self.closing = false;
-            sim.close();
+            drive.close();
         }
         Ok(())
     }
@@ -325,15 +329,15 @@ impl Feeder {
 /// What a run asks of it, in the order of a turn. With an arbiter, that does all this.
 impl Feeder {
     /// Plans the first arrival and pushes what arrives at once.
-    pub(crate) fn start<K: Kit>(
+    pub(crate) fn start<D: Interface>(
         &mut self,
-        sim: &mut Sim<K>,
+        drive: &mut D,
         source: &mut dyn Requester,
     ) -> Result<(), Interrupted> {
         if self.arbiter.is_none() {
-            self.post_arrival(sim, source)?;
+            self.post_arrival(drive, source)?;
         }
-        self.push(sim, source)
+        self.push(drive, source)
     }
 
     /// The drive wants to be asked: the next request's time has come.
@@ -347,41 +351,41 @@ impl Feeder {
 
     /// Takes note of what is done since it was last asked.
     #[inline]
-    pub(crate) fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
+    pub(crate) fn collect<D: Interface>(&mut self, drive: &mut D) {
         if let Some(arbiter) = &mut self.arbiter {
-            return arbiter.collect(sim);
+            return arbiter.collect(drive);
         }
-        self.note_done(sim);
+        self.note_done(drive);
     }
 
     #[inline]
-    fn note_done<K: Kit>(&mut self, sim: &mut Sim<K>) {
-        while let Some(done) = sim.take_done() {
+    fn note_done<D: Interface>(&mut self, drive: &mut D) {
+        while let Some(done) = drive.take_done() {
             self.answered(done);
         }
     }
 
     /// Pushes every request that is due and has a place.
     #[inline]
-    pub(crate) fn push<K: Kit>(
+    pub(crate) fn push<D: Interface>(
         &mut self,
-        sim: &mut Sim<K>,
+        drive: &mut D,
         source: &mut dyn Requester,
     ) -> Result<(), Interrupted> {
         if let Some(arbiter) = &mut self.arbiter {
-            return arbiter.push(sim, source);
+            return arbiter.push(drive, source);
         }
         loop {
             if self.closed_due {
-                self.push_closed(sim)?;
+                self.push_closed(drive)?;
             }
             while self.due && self.places > 0 {
                 let Some(request) = self.inbox.peek(source)? else {
                     self.due = false;
-                    return Ok(());
+                    break;
                 };
                 self.inbox.take();
-                self.push_open(sim, &request);
+                self.push_open(drive, &request);
                 if self.mode == HostMode::ThinkTime {
                     // The gap runs from the completion, which may have come already.
                     self.due = false;
@@ -389,14 +393,18 @@ impl Feeder {
                         break;
                     }
                 }
-                self.post_arrival(sim, source)?;
+                self.post_arrival(drive, source)?;
+            }
+            if self.closed_due {
+                // The drive answered at once, or nothing but the closed loops is left.
+                continue;
             }
             let waits = self.mode == HostMode::ThinkTime && self.places > 0 && !self.due;
-            if !waits || sim.wakes_at().is_some() {
+            if !waits || drive.wakes_at().is_some() {
                 return Ok(());
             }
-            self.post_arrival(sim, source)?;
-            if !self.due {
+            self.post_arrival(drive, source)?;
+            if !self.due && !self.closed_due {
                 return Ok(());
             }
         }

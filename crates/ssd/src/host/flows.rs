@@ -5,11 +5,11 @@
 //! the order is that of [`Feeder`](super::Feeder), event by event.
 
 use super::backlog::Backlog;
-use super::{Completion, Inbox};
+use super::{Completion, Inbox, Interface};
 use crate::config::{Host, HostMode};
 use crate::host::arrival::ClosedLoop;
-use crate::sim::{Interrupted, Sim};
-use ftl::{Kit, Watch};
+use crate::progress::Interrupted;
+use ftl::Watch;
 use kernel::{Dur, Time};
 use policies::{Arbitration, ArbitrationPolicy, HeadView};
 use std::collections::VecDeque;
@@ -232,7 +232,7 @@ impl Arbiter {
     }
 
     /// The arbiter chooses, and what it chose goes in.
-    fn admit<K: Kit>(&mut self, sim: &mut Sim<K>, now: Time) {
+    fn admit<D: Interface>(&mut self, drive: &mut D, now: Time) {
         self.line_up(now);
         let chosen = self.policy.pick(&self.heads, now);
         let (HeadView { flow, arrived, .. }, token) = (self.heads[chosen], self.of[chosen]);
@@ -248,13 +248,13 @@ impl Arbiter {
         self.flows[usize::from(flow)].inside += 1;
         let arrived = if open && self.mode == HostMode::ThinkTime { now } else { arrived };
         if let Some(backlog) = &mut self.backlog {
-            backlog.arrival(arrived, sim.inside(), open && arrived < now);
+            backlog.arrival(arrived, drive.inside(), open && arrived < now);
         }
-        let delay = sim.submit_arrived(&request, arrived, token);
+        let delay = drive.submit_arrived(&request, arrived, token);
         if self.mode == HostMode::Shifted {
             self.shift += delay;
         }
-        self.collect(sim);
+        self.collect(drive);
     }
 
     /// The next time at which something arrives that has not yet.
@@ -281,34 +281,34 @@ impl Arbiter {
 
     /// Takes note of what is done since it was last asked.
     #[cold]
-    pub(crate) fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
-        while let Some(done) = sim.take_done() {
-            self.answered(done, sim.now());
+    pub(crate) fn collect<D: Interface>(&mut self, drive: &mut D) {
+        while let Some(done) = drive.take_done() {
+            self.answered(done, drive.now());
         }
     }
 
     /// Pushes as long as there is a place and something that waits for it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn push<K: Kit>(
+    pub(crate) fn push<D: Interface>(
         &mut self,
-        sim: &mut Sim<K>,
+        drive: &mut D,
         source: &mut dyn Requester,
     ) -> Result<(), Interrupted> {
         if std::mem::take(&mut self.blocked) {
-            self.horizon = sim.now();
+            self.horizon = drive.now();
         }
         loop {
-            let now = sim.now();
+            let now = drive.now();
             self.read(source, now)?;
             if self.places == 0 || !self.waits(now, false) {
                 break;
             }
             self.horizon = now;
             self.read(source, now)?;
-            self.admit(sim, now);
+            self.admit(drive, now);
         }
-        let now = sim.now();
+        let now = drive.now();
         let over =
             |l: &Lane| l.closed.as_ref().is_none_or(|c| c.is_over(now) && l.waiting.is_empty());
         if !self.closed
@@ -317,12 +317,12 @@ impl Arbiter {
             && self.lanes.iter().all(over)
         {
             self.closed = true;
-            sim.close();
+            drive.close();
         }
         self.blocked = self.places == 0 && self.waits(now, true);
         let next = if self.blocked { None } else { self.next_arrival(source)? };
-        if sim.wakes_at() != next {
-            sim.wake_at(next);
+        if drive.wakes_at() != next {
+            drive.wake_at(next);
         }
         Ok(())
     }

@@ -7,8 +7,10 @@
 
 use super::Class;
 use crate::config;
+use crate::device::Spent;
 use crate::server::{Server, assert_within};
 use kernel::{Bytes, Dur, Time};
+use nand::Cause;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -32,8 +34,12 @@ pub(crate) enum Passed {
 /// what it is, and when it came.
 type OnItsWay = Reverse<(Time, u64, Passed, Time)>;
 
-/// What a request spent in the controller and on the link, in ns.
-pub(crate) type InFront = [u64; 2];
+/// Time of a command.
+#[derive(Copy, Clone, Default)]
+struct OfCommand {
+    controller: Dur,
+    link: Dur,
+}
 
 /// The controller and the link of a drive that has one of them.
 pub(crate) struct Front {
@@ -42,10 +48,10 @@ pub(crate) struct Front {
     on_their_way: BinaryHeap<OnItsWay>,
     /// How many have come.
     came: u64,
-    /// By request: the time of its command in the controller and on the link, in ns.
-    commands: Vec<[u64; 2]>,
-    /// By page operation: the time of its data on the link, in ns.
-    data: Vec<u64>,
+    /// By request.
+    commands: Vec<OfCommand>,
+    /// By page operation: the time of its data on the link.
+    data: Vec<Dur>,
 }
 
 /// The cores.
@@ -132,10 +138,12 @@ impl Front {
     /// The first of all is through now.
     pub(crate) fn pass(&mut self) -> Passed {
         let Reverse((at, _, what, came)) = self.on_their_way.pop().expect("something is planned");
-        let took = (at - came).as_ns();
+        let took = at - came;
         match what {
-            Passed::Command(id) => *place(&mut self.commands, id) = [took, 0],
-            Passed::Bare(id) => place(&mut self.commands, id)[1] = took,
+            Passed::Command(id) => {
+                *place(&mut self.commands, id) = OfCommand { controller: took, link: Dur::ZERO };
+            }
+            Passed::Bare(id) => place(&mut self.commands, id).link = took,
             Passed::In(op) | Passed::Out(op) => *place(&mut self.data, op) = took,
         }
         what
@@ -154,15 +162,19 @@ impl Front {
         }
     }
 
-    /// What a request spent before its pages.
-    pub(crate) fn of_command(&self, id: u32) -> InFront {
-        self.commands.get(id as usize).copied().unwrap_or_default()
+    /// Adds what a request spent before its pages to the account of its time. Returns how much it is.
+    pub(crate) fn book(&self, id: u32, spent: &mut Spent) -> Dur {
+        let OfCommand { controller, link } =
+            self.commands.get(id as usize).copied().unwrap_or_default();
+        spent.causes[Cause::Controller] += controller;
+        spent.causes[Cause::Link] += link;
+        controller + link
     }
 
     /// A page of a request is answered: of all, the last one's data count.
     pub(crate) fn add_data(&mut self, id: u32, op: u32) {
         let data = self.data.get(op as usize).copied().unwrap_or_default();
-        place(&mut self.commands, id)[1] = data;
+        place(&mut self.commands, id).link = data;
     }
 }
 

@@ -1,38 +1,24 @@
 //! The requests inside the drive, from the moment when it takes them in to their completion, and
 //! what is counted of them.
 
-use super::{Barrier, ByLatency, InFront};
+use super::{Barrier, ByLatency};
 use crate::device::{NONE, Spent};
 use kernel::{Dur, Histogram, Prio, Time, TimeSum};
+use nand::Each;
 use std::collections::VecDeque;
 use workload::{Op, Request};
 
-/// The kinds of host request that are counted apart.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Class {
-    /// Reads.
-    Read,
-    /// Writes.
-    Write,
-    /// Deallocations.
-    Trim,
-    /// Flushes.
-    Flush,
-}
-
-impl Class {
-    /// All of them, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
-
-    /// The name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Trim => "trim",
-            Self::Flush => "flush",
-        }
+nand::keys! {
+    /// The kinds of host request that are counted apart.
+    pub enum Class {
+        /// Reads.
+        Read = "read";
+        /// Writes.
+        Write = "write";
+        /// Trims. Their bytes are the addresses that they discard.
+        Trim = "trim";
+        /// Flushes: all earlier writes then survive a loss of power.
+        Flush = "flush";
     }
 }
 
@@ -51,11 +37,11 @@ pub struct ClassStats {
 
 impl ClassStats {
     #[inline]
-    pub(crate) fn complete(&mut self, bytes: u64, latency: Dur, throttle: u64, spent: &Spent) {
+    pub(crate) fn complete(&mut self, bytes: u64, latency: Dur, spent: &Spent) {
         self.requests += 1;
         self.bytes += bytes;
         self.latency.record(latency);
-        self.delays.add(latency, throttle, spent);
+        self.delays.add(latency, spent);
     }
 }
 
@@ -72,17 +58,17 @@ pub struct PageStats {
 #[derive(Clone, Default, Debug)]
 pub struct Stats {
     /// Requests by [`Class`].
-    pub classes: [ClassStats; 4],
+    pub classes: Each<Class, ClassStats>,
     /// Of these, those of high priority, if there were any.
-    pub urgent: Option<Box<[ClassStats; 4]>>,
+    pub urgent: Option<Box<Each<Class, ClassStats>>>,
     /// The same by flow, where there are flows.
-    pub flows: Vec<[ClassStats; 4]>,
+    pub flows: Vec<Each<Class, ClassStats>>,
     /// Requests taken in.
     pub generated: u64,
     /// Requests completed.
     pub served: u64,
-    /// Host page reads and writes.
-    pub pages: [PageStats; 2],
+    /// Host page reads and writes; other requests have no pages.
+    pub pages: Each<Class, PageStats>,
     /// Reads of read-modify-write.
     pub rmw_reads: u64,
     /// Host reads of pages that the map does not know, answered by flash or not.
@@ -253,25 +239,24 @@ impl Requests {
     #[inline]
     pub(crate) fn page_done(&mut self, id: u32, now: Time) -> bool {
         let request = &mut self.slots[id as usize];
-        let page = &mut self.stats.pages[request.class as usize];
+        let page = &mut self.stats.pages[request.class];
         page.count += 1;
         page.latency += now - request.arrived;
         request.left -= 1;
         request.left == 0
     }
 
-    /// A request is done, and leaves. `spent`: where the time of its last page went, its wait
-    /// outside included.
+    /// A request is done, and leaves. `spent`: where its time went.
     #[inline]
     pub(crate) fn complete(&mut self, id: u32, spent: &Spent, now: Time) {
         self.count_inside(now);
         let request = &mut self.slots[id as usize];
         let latency = now - request.arrived;
-        let (class, bytes) = (request.class as usize, u64::from(request.bytes));
-        self.stats.classes[class].complete(bytes, latency, request.throttle, spent);
+        let (class, bytes) = (request.class, u64::from(request.bytes));
+        self.stats.classes[class].complete(bytes, latency, spent);
         if request.prio == Prio::High {
             let urgent = self.stats.urgent.get_or_insert_default();
-            urgent[class].complete(bytes, latency, request.throttle, spent);
+            urgent[class].complete(bytes, latency, spent);
         }
         self.stats.served += 1;
         self.stats.end_ns = now.as_ns();
@@ -282,21 +267,11 @@ impl Requests {
         self.free = id;
     }
 
-    /// What is counted of a request that is about to be done where there are flows, or a controller or a
-    /// link in which it spent `front`.
-    #[cold]
-    pub(crate) fn complete_apart(&mut self, id: u32, spent: &Spent, front: InFront, now: Time) {
-        let Inside { arrived, class, prio, flow, bytes, throttle, .. } = self.slots[id as usize];
-        let class = class as usize;
-        let latency = now - arrived;
-        let add = |counts: &mut [ClassStats; 4]| counts[class].delays.add_in_front(latency, front);
-        add(&mut self.stats.classes);
-        if prio == Prio::High {
-            add(self.stats.urgent.get_or_insert_default());
-        }
+    /// A request is about to be done: what is counted of its flow, where there are flows.
+    pub(crate) fn complete_in_flow(&mut self, id: u32, spent: &Spent, now: Time) {
+        let &Inside { arrived, class, flow, bytes, .. } = self.get(id);
         if let Some(flow) = self.stats.flows.get_mut(usize::from(flow)) {
-            flow[class].complete(bytes.into(), latency, throttle, spent);
-            add(flow);
+            flow[class].complete(bytes.into(), now - arrived, spent);
         }
     }
 

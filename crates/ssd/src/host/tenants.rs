@@ -2,7 +2,6 @@
 //! them are heard at all.
 
 use crate::config::Host;
-use crate::run::RunError;
 use kernel::{Prio, nearest};
 use workload::{About, Flow, Flows, Loop, Request, Source, TraceError};
 
@@ -20,7 +19,7 @@ impl Tenants {
     ///
     /// # Errors
     /// A setting names a flow that the workload does not have, or needs queues.
-    pub(crate) fn of(settings: &Host, about: &About, merges: bool) -> Result<Self, RunError> {
+    pub(crate) fn of(settings: &Host, about: &About, merges: bool) -> Result<Self, String> {
         let mut flows = about.flows.clone();
         let mut priorities = vec![None; flows.len()];
         let mut wrong = Vec::new();
@@ -49,7 +48,7 @@ impl Tenants {
         let found: Vec<_> =
             settings.flow.iter().map(|flow| find("host.flow", &flow.name)).collect();
         if !wrong.is_empty() {
-            return Err(RunError::Generator(wrong.join("\n")));
+            return Err(wrong.join("\n"));
         }
         for (flow, at) in settings.flow.iter().zip(found.into_iter().flatten()) {
             flows[at].weight = flow.weight.unwrap_or(flows[at].weight);
@@ -57,12 +56,12 @@ impl Tenants {
             priorities[at] = flow.priority;
         }
         if let Some(flow) = flows.iter().find(|flow| merges && flow.depth.is_some()) {
-            return Err(RunError::Generator(format!(
+            return Err(format!(
                 "the flow `{}` has a depth in the drive, and `arbitration=merge` has no queues in which \
                  others could pass it; expected a policy that has, such as \
                  `--policy arbitration=round-robin`",
                 flow.name
-            )));
+            ));
         }
         Ok(Self { flows, priorities, only: only.map(|at| at as u8) })
     }

@@ -10,11 +10,10 @@ mod series;
 mod snapshots;
 
 use crate::config::Recording;
-use crate::device::{Channel, Die, SUSPEND, Spent};
-use crate::host::{InFront, Inside, Stats};
+use crate::device::{Channel, Die, Spent};
+use crate::host::{Inside, Stats};
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time, TimeSum};
-use nand::Source;
 use requests::Requests;
 use series::Series;
 use snapshots::Snapshots;
@@ -57,35 +56,6 @@ pub const CHUNK: usize = 1 << 12;
 /// each table that is kept. The answer `false` stops the run.
 pub type Sink = Box<dyn FnMut(Table, Vec<Column>) -> bool>;
 
-/// The parts of latency.
-const PARTS: usize = 14;
-
-/// The names of the parts of latency, in the order of [`parts_ns`].
-fn part_names() -> [String; PARTS] {
-    let queue = Source::ALL.map(|source| match source {
-        SUSPEND => "suspend_ns".into(),
-        source => format!("queue_{}_ns", source.name()),
-    });
-    let served = ["bus_ns", "array_ns", "ecc_ns", "buffer_ns", "link_ns", "controller_ns"];
-    let mut names = parts_ns("throttle_ns".into(), queue, served.map(Into::into));
-    names[MAP] = format!("queue_{}_ns", Source::Map.name());
-    names
-}
-
-/// Where the parts have the wait behind the map, of which there is none.
-const MAP: usize = 6;
-
-/// The parts of latency side by side.
-fn parts_ns<T: Default>(throttle: T, queue: [T; 6], served: [T; 6]) -> [T; PARTS] {
-    let [host, gc, wear, refresh, rewrite, suspend] = queue;
-    let [bus, array, ecc, buffer, link, controller] = served;
-    let map = T::default();
-    [
-        throttle, host, gc, wear, refresh, rewrite, map, bus, array, ecc, buffer, link, controller,
-        suspend,
-    ]
-}
-
 /// What is looked at when a row ends, besides the FTL.
 pub(crate) struct Look<'a> {
     /// The instant: nothing has happened after it.
@@ -107,8 +77,6 @@ pub(crate) struct Recorder {
     sink: Sink,
     /// The sink has had enough.
     stopped: bool,
-    /// What the next request spent in the controller and on the link, where there are such.
-    pub(crate) front: InFront,
 }
 
 impl Recorder {
@@ -120,7 +88,6 @@ impl Recorder {
             snapshots: recording.snapshots.then(Snapshots::new),
             sink,
             stopped: false,
-            front: [0; 2],
         }
     }
 
@@ -138,7 +105,7 @@ impl Recorder {
         self.series.complete(request.class, latency);
         let Some(requests) = &mut self.requests else { return };
         let full = (requests.len() == CHUNK).then(|| requests.take());
-        requests.push(request, latency, spent, self.front);
+        requests.push(request, latency, spent);
         if let Some(columns) = full {
             self.hand_over(Table::Requests, columns);
         }

@@ -1,18 +1,19 @@
 //! A row for each completed request.
 
-use super::{Column, PARTS, Values, part_names, parts_ns};
+use super::{Column, Values};
 use crate::device::Spent;
-use crate::host::{Class, InFront, Inside};
+use crate::host::{Class, Inside};
 use kernel::Dur;
+use nand::Part;
 
 /// What is kept of a request.
 struct Row {
     arrival_ns: u64,
     latency_ns: u64,
     offset_bytes: u64,
-    parts_ns: [u64; PARTS],
+    spent: Spent,
     size_bytes: u32,
-    operation: u8,
+    class: Class,
     priority: u8,
     flow: u8,
 }
@@ -37,18 +38,14 @@ impl Requests {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, r: &Inside, latency: Dur, spent: &Spent, front: InFront) {
-        let Spent { bus, array, ecc, buffer, .. } = *spent;
-        let [controller, link] = front;
-        let [bus, array, ecc, buffer] = [bus, array, ecc, buffer].map(Dur::as_ns);
-        let served = [bus, array, ecc, buffer, link, controller];
+    pub(super) fn push(&mut self, r: &Inside, latency: Dur, spent: &Spent) {
         self.rows.push(Row {
             arrival_ns: r.arrived.as_ns(),
             latency_ns: latency.as_ns(),
             offset_bytes: r.offset,
-            parts_ns: parts_ns(r.throttle, spent.queue, served),
+            spent: *spent,
             size_bytes: r.bytes,
-            operation: r.class as u8,
+            class: r.class,
             priority: r.prio as u8,
             flow: r.flow,
         });
@@ -58,32 +55,22 @@ impl Requests {
     pub(super) fn take(&mut self) -> Vec<Column> {
         let rows = &self.rows;
         let flows: Vec<&str> = self.flows.iter().map(String::as_str).collect();
+        let (operations, names) = nand::words(rows.iter().map(|row| row.class));
         let mut columns = vec![
             Column::u64("arrival_ns", each(rows, |row| row.arrival_ns)),
             Column::u64("latency_ns", each(rows, |row| row.latency_ns)),
-            Column::words(
-                "operation",
-                each(rows, |row| row.operation),
-                &Class::ALL.map(Class::name),
-            ),
+            Column::words("operation", operations, &names),
             Column::u64("offset_bytes", each(rows, |row| row.offset_bytes)),
             Column::u32("size_bytes", each(rows, |row| row.size_bytes)),
             Column::words("priority", each(rows, |row| row.priority), &["normal", "high"]),
             Column::words("flow", each(rows, |row| row.flow), &flows),
         ];
         // Most drives have most parts never.
-        let mut any = [0; PARTS];
-        for row in rows {
-            any.iter_mut().zip(row.parts_ns).for_each(|(any, ns)| *any |= ns);
-        }
-        for (part, name) in part_names().into_iter().enumerate() {
-            columns.push(Column::new(
-                name,
-                match any[part] {
-                    0 => Values::Zeros(rows.len()),
-                    _ => Values::U64(each(rows, |row| row.parts_ns[part])),
-                },
-            ));
+        for part in Part::all() {
+            let ns = each(rows, |row| row.spent.of(part).as_ns());
+            let never = ns.iter().all(|ns| *ns == 0);
+            let values = if never { Values::Zeros(rows.len()) } else { Values::U64(ns) };
+            columns.push(Column::new(part.column(), values));
         }
         self.rows.clear();
         columns

@@ -5,11 +5,11 @@
 //! interval rows begin short; when there are [`ROWS`], every second copy goes, and they are twice
 //! as long. A run of any length has between half as many and as many.
 
-use super::{Column, Look, PARTS, part_names, parts_ns};
+use super::{Column, Look};
 use crate::host::{Class, Delays};
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time, TimeSum};
-use nand::{BySource, Source};
+use nand::{Each, Part, Parts, Source};
 
 /// The most rows that are kept.
 const ROWS: usize = 2048;
@@ -30,13 +30,13 @@ struct ClassCounts {
 #[derive(Clone, Default)]
 struct Sample {
     at: Time,
-    classes: [ClassCounts; 4],
-    greatest_ns: [u64; 4],
-    parts: [TimeSum; PARTS],
+    classes: Each<Class, ClassCounts>,
+    greatest_ns: Each<Class, u64>,
+    parts: Parts<TimeSum>,
     inside: TimeSum,
-    read: BySource<u64>,
-    program: BySource<u64>,
-    erase: BySource<u64>,
+    read: Each<Source, u64>,
+    program: Each<Source, u64>,
+    erase: Each<Source, u64>,
     gc_for_refresh: u64,
     reprogrammed: u64,
     stalled: u64,
@@ -51,7 +51,7 @@ pub(super) struct Series {
     /// The ends of the complete rows, after the beginning of the first.
     samples: Vec<Sample>,
     /// The greatest latencies of the current row.
-    greatest_ns: [u64; 4],
+    greatest_ns: Each<Class, u64>,
 }
 
 impl Series {
@@ -62,7 +62,7 @@ impl Series {
             fixed: interval.is_some(),
             row_end: Time::ZERO + length,
             samples: vec![Sample::default()],
-            greatest_ns: [0; 4],
+            greatest_ns: Each::default(),
         }
     }
 
@@ -72,7 +72,7 @@ impl Series {
     }
 
     pub(super) fn complete(&mut self, class: Class, latency: Dur) {
-        let greatest = &mut self.greatest_ns[class as usize];
+        let greatest = &mut self.greatest_ns[class];
         *greatest = latency.as_ns().max(*greatest);
     }
 
@@ -80,20 +80,12 @@ impl Series {
     pub(super) fn sample<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
         let &Look { at, stats, stalled, inside, .. } = look;
         let counts = ftl.counts();
-        let classes = stats.classes.each_ref().map(|class| ClassCounts {
+        let classes = stats.classes.map(|class| ClassCounts {
             requests: class.requests,
             bytes: class.bytes,
             latency: class.latency.sum(),
         });
-        let mut parts = [TimeSum::ZERO; PARTS];
-        for class in &stats.classes {
-            let Delays { throttle, queue, bus, array, ecc, buffer, link, controller, .. } =
-                class.delays.all();
-            let more = parts_ns(throttle, queue, [bus, array, ecc, buffer, link, controller]);
-            for (sum, part) in parts.iter_mut().zip(more) {
-                *sum += part;
-            }
-        }
+        let parts = stats.classes.values().map(|class| class.delays.all()).sum::<Delays>().parts;
         self.samples.push(Sample {
             at,
             classes,
@@ -104,7 +96,7 @@ impl Series {
             program: counts.program,
             erase: counts.erase,
             gc_for_refresh: counts.gc_erase_by_demand[Source::Refresh],
-            reprogrammed: counts.reprogrammed_pages,
+            reprogrammed: counts.reprogrammed_pages.total(),
             stalled,
             free_blocks: ftl
                 .geometry()
@@ -134,9 +126,7 @@ impl Series {
         for row in (2..=ROWS).step_by(2) {
             let first = self.samples[row - 1].greatest_ns;
             let mut end = std::mem::take(&mut self.samples[row]);
-            for (greatest, other) in end.greatest_ns.iter_mut().zip(first) {
-                *greatest = other.max(*greatest);
-            }
+            end.greatest_ns = end.greatest_ns.zip(&first, |end, first| *end.max(first));
             self.samples[row / 2] = end;
         }
         self.samples.truncate(ROWS / 2 + 1);
@@ -148,7 +138,8 @@ impl Series {
         let rows = Rows(&self.samples);
         let mut columns =
             vec![rows.u64("start_ns", |from, _| from.at.as_ns()), rows.u64("width_ns", width)];
-        for (class, operation) in Class::ALL.map(Class::name).into_iter().enumerate() {
+        for class in Class::ALL {
+            let operation = class.name();
             let mean = move |from: &Sample, to: &Sample| {
                 let (from, to) = (&from.classes[class], &to.classes[class]);
                 (to.latency - from.latency).as_ns() as f64 / (to.requests - from.requests) as f64
@@ -165,8 +156,8 @@ impl Series {
                 rows.u64(format!("{operation}_latency_max_ns"), greatest).optional(),
             ]);
         }
-        for (part, name) in part_names().into_iter().enumerate() {
-            columns.push(rows.sum_ns(name, |s| s.parts[part]));
+        for part in Part::all() {
+            columns.push(rows.sum_ns(part.column(), |s| *s.parts.of(part)));
         }
         let mean_inside =
             |from: &Sample, to: &Sample| (to.inside - from.inside).mean_ns(width(from, to).max(1));

@@ -7,10 +7,10 @@
 //! nothing is looked at.
 
 use super::{Column, Look};
-use crate::device::SUSPEND;
+use crate::device::Busy;
 use ftl::{Ftl, Kit, ReadDisturb, Role, State};
 use kernel::{Dur, Idx, Time};
-use nand::{BlockId, Geometry, Mode, Source};
+use nand::{BlockId, Cause, Each, Geometry, Mode, Source};
 
 /// The most instants that are kept, after the first.
 const SHOTS: usize = 128;
@@ -28,7 +28,7 @@ struct Block {
     reads: u32,
     state: u8,
     role: u8,
-    mode: u8,
+    mode: Mode,
 }
 
 /// One instant.
@@ -36,8 +36,8 @@ struct Shot {
     at: Time,
     /// Blocks that differ from the instant before, in order.
     changed: Vec<(u32, Block)>,
-    /// Of each die, how long each source has kept it busy since the run began, in ns.
-    dies: Vec<[u64; 6]>,
+    /// Of each die, how long it has been busy since the run began.
+    dies: Vec<Busy>,
     /// Of each channel, in ns.
     channels: Vec<u64>,
 }
@@ -95,7 +95,7 @@ impl Snapshots {
         self.shots.push(Shot {
             at: look.at,
             changed,
-            dies: look.dies.iter().map(|die| die.busy_until(look.at).map(Dur::as_ns)).collect(),
+            dies: look.dies.iter().map(|die| die.busy_until(look.at)).collect(),
             channels: look
                 .channels
                 .iter()
@@ -132,11 +132,14 @@ impl Snapshots {
         for pair in self.shots.windows(2) {
             let (from, to) = (&pair[0], &pair[1]);
             for (number, (before, after)) in from.dies.iter().zip(&to.dies).enumerate() {
-                let busy = std::array::from_fn(|source| after[source] - before[source]);
-                rows.push(from.at, to.at, 0, number as u32, busy.iter().sum(), busy);
+                let busy = Busy {
+                    by_source: after.by_source.zip(&before.by_source, |after, b| *after - *b),
+                    suspend: after.suspend - before.suspend,
+                };
+                rows.push(from.at, to.at, 0, number as u32, busy.sum().as_ns(), Some(busy));
             }
             for (number, (before, after)) in from.channels.iter().zip(&to.channels).enumerate() {
-                rows.push(from.at, to.at, 1, number as u32, after - before, [u64::MAX; 6]);
+                rows.push(from.at, to.at, 1, number as u32, after - before, None);
             }
         }
         rows.columns()
@@ -166,19 +169,23 @@ struct Rows {
     part: Vec<u8>,
     number: Vec<u32>,
     busy_ns: Vec<u64>,
-    by_source: [Vec<u64>; 6],
+    /// Null for channels.
+    by_source: Each<Source, Vec<u64>>,
+    suspend: Vec<u64>,
 }
 
 impl Rows {
-    fn push(&mut self, from: Time, to: Time, part: u8, number: u32, busy: u64, by: [u64; 6]) {
+    fn push(&mut self, from: Time, to: Time, part: u8, number: u32, busy: u64, by: Option<Busy>) {
         self.start_ns.push(from.as_ns());
         self.width_ns.push((to - from).as_ns());
         self.part.push(part);
         self.number.push(number);
         self.busy_ns.push(busy);
-        for (column, ns) in self.by_source.iter_mut().zip(by) {
-            column.push(ns);
+        let ns = |time: Option<Dur>| time.map_or(u64::MAX, Dur::as_ns);
+        for (source, column) in self.by_source.iter_mut() {
+            column.push(ns(by.map(|by| by.by_source[source])));
         }
+        self.suspend.push(ns(by.map(|by| by.suspend)));
     }
 
     fn columns(self) -> Vec<Column> {
@@ -189,38 +196,27 @@ impl Rows {
             Column::u32("number", self.number),
             Column::u64("busy_ns", self.busy_ns),
         ];
-        // Nothing is done for the map, and its place has the time of suspends.
-        let suspended = self.by_source[SUSPEND as usize].clone();
         let column = |name: &str, ns| Column::u64(format!("busy_{name}_ns"), ns).optional();
-        for (source, mut ns) in Source::ALL.into_iter().zip(self.by_source) {
-            if source == SUSPEND {
-                ns.iter_mut().filter(|ns| **ns != u64::MAX).for_each(|ns| *ns = 0);
-            }
-            columns.push(column(source.name(), ns));
-        }
-        columns.push(column("suspend", suspended));
+        let by_source = self.by_source.into_iter();
+        columns.extend(by_source.map(|(source, ns)| column(source.name(), ns)));
+        columns.push(column(Cause::Suspend.name(), self.suspend));
         columns
     }
 }
 
-/// What the codes of a [`Block`] mean on this drive.
+/// Meanings of the codes of a [`Block`] on this drive.
 pub(super) struct Words {
     states: Vec<&'static str>,
     roles: Vec<&'static str>,
-    modes: Vec<&'static str>,
 }
 
-/// Every state, role and mode that there can be.
+/// Every state and role that there can be.
 pub(super) fn words<K: Kit>(ftl: &Ftl<K>) -> Words {
     let mut roles = vec!["regular"];
     roles.extend(ftl.policies.read_disturb.role_names());
     // A role that its policy has not named.
     roles.push("other");
-    Words {
-        states: State::ALL.map(State::name).to_vec(),
-        roles,
-        modes: Mode::ALL.map(Mode::name).to_vec(),
-    }
+    Words { states: State::ALL.map(State::name).to_vec(), roles }
 }
 
 /// A block of the flash: what lies in one plane of a block of the FTL.
@@ -262,7 +258,7 @@ fn block<K: Kit>(ftl: &Ftl<K>, part: Part) -> Block {
         reads: ftl.reads().get(b.as_u32() as usize).copied().unwrap_or(u32::MAX),
         state: blocks.state(b) as u8,
         role,
-        mode: array.mode(b) as u8,
+        mode: array.mode(b),
     }
 }
 
@@ -277,10 +273,11 @@ where
         let last = words.len() as u8 - 1;
         Column::words(name, blocks().map(|b| code(b).min(last)).collect(), words)
     };
+    let (modes, mode_names) = nand::words(blocks().map(|b| b.mode));
     [
         codes("state", &words.states, |b| b.state),
         codes("role", &words.roles, |b| b.role),
-        codes("mode", &words.modes, |b| b.mode),
+        Column::words("mode", modes, &mode_names),
         u32s("erases", |b| b.erases),
         u32s("valid_slots", |b| b.valid),
         u32s("written_slots", |b| b.written),

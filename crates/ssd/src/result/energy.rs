@@ -1,32 +1,35 @@
 //! From counts of operations to energy: the part of the report that multiplies.
 
-use super::sections::of_sources;
 use crate::config::Drive;
-use crate::device::{CellCounts, DeviceStats, PageCounts};
+use crate::device::{CellCounts, DeviceStats};
 use ftl::Counts;
-use kernel::TimeSum;
-use nand::{Energies, Level, Source, Timing};
-use serde_json::{Value, json};
+use kernel::{Energy, TimeSum};
+use nand::{Each, Energies, Level, Source, Timing};
 
 /// Joules of a run, by operation, source and page type.
+#[derive(Default)]
 pub(crate) struct EnergyUse {
-    read: f64,
-    program: f64,
-    erase: f64,
-    reprogram: f64,
-    transfer: Option<f64>,
-    idle: Option<f64>,
-    by_source: [f64; 6],
-    /// Sensing and programming, by page type.
-    by_type: [[f64; 4]; 2],
+    pub(super) read: f64,
+    pub(super) program: f64,
+    pub(super) erase: f64,
+    pub(super) reprogram: f64,
+    /// `None`: the drive does not say what it takes.
+    pub(super) transfer: Option<f64>,
+    pub(super) idle: Option<f64>,
+    pub(super) by_source: Each<Source, f64>,
+    /// Sensing.
+    pub(super) read_by_type: [f64; 4],
+    pub(super) program_by_type: [f64; 4],
 }
+
+/// Pages of one type: the type, how many, and the joules of each.
+type Pages = (usize, u64, f64);
 
 impl EnergyUse {
     /// What a run took; `None` if the drive does not say what its operations take.
     ///
     /// `span_seconds` is how long it lasted, until the last operation was done. A chip idles while
     /// its dies do: each die for its share of the chip's idle power.
-    // Long for its sums, which go to the same totals by source.
     pub(crate) fn of(
         drive: &Drive,
         counts: &Counts,
@@ -37,122 +40,129 @@ impl EnergyUse {
         let energy = drive.energy.as_ref()?;
         let (timing, geometry) = (&drive.timing, &drive.geometry);
         let per_page = f64::from(geometry.units().per_page);
-        let mut by_source = [0.0; 6];
-        let mut by_type = [[0.0; 4]; 2];
-        let mut transfer = None;
-        let mut sum = |pages: &PageCounts, which: usize, each: &dyn Fn(Level, usize) -> f64| {
-            let moved = [energy.transfer_out, energy.transfer_in][which];
-            let mut all = 0.0;
-            for (source, levels) in pages.iter().enumerate() {
-                for level in Level::ALL {
-                    for (page_type, n) in levels[level as usize].into_iter().enumerate() {
-                        let joules = n as f64 * each(level, page_type);
-                        all += joules;
-                        by_type[which][page_type] += joules;
-                        by_source[source] += joules;
-                    }
-                }
-                if let Some(moved) = moved {
-                    let mut pages = levels.as_flattened().iter().sum::<u64>() as f64;
-                    pages -= match which {
-                        0 => stats.unsent[source] as f64 / per_page,
-                        _ => stats.stayed[source] as f64,
-                    };
-                    let joules = pages * moved.as_joules();
-                    *transfer.get_or_insert(0.0) += joules;
-                    by_source[source] += joules;
-                }
+        let mut used = Self::default();
+        for source in Source::ALL {
+            let mut pages = 0;
+            for (page_type, n, each) in sensed(drive, energy, stats, reads.is_some(), source) {
+                pages += n;
+                let joules = n as f64 * each;
+                used.read += joules;
+                used.read_by_type[page_type] += joules;
+                used.by_source[source] += joules;
             }
-            all
-        };
-        // With the model of the cells, counts are by way of sensing, and energy follows its time.
-        let attempt = |step: Level, page_type: usize| {
-            let time = drive.soft_reads.array[step as usize][page_type];
-            energy.sense_joules(timing, time, page_type)
-        };
-        let read = match reads {
-            Some(_) => sum(&stats.sensed, 0, &attempt),
-            None => sum(&stats.sensed, 0, &|l, t| energy.read_joules(timing, l, t)),
-        };
-        let mut program = sum(&stats.programmed, 1, &|l, t| energy.program_joules(timing, l, t));
-        if let (Some(reads), Some(moved)) = (reads, energy.transfer_out) {
-            // What correcting errors sends beyond plain reads.
-            for (source, planes) in reads.extra_planes.into_iter().enumerate() {
-                let joules = planes as f64 / per_page * moved.as_joules();
-                *transfer.get_or_insert(0.0) += joules;
-                by_source[source] += joules;
-            }
+            let sent = pages as f64 - stats.unsent[source] as f64 / per_page;
+            used.transfer(source, sent, energy.transfer_out);
         }
-        let mut erase = 0.0;
+        for source in Source::ALL {
+            let mut pages = 0;
+            for (page_type, n, each) in programmed(energy, timing, stats, source) {
+                pages += n;
+                let joules = n as f64 * each;
+                used.program += joules;
+                used.program_by_type[page_type] += joules;
+                used.by_source[source] += joules;
+            }
+            let taken_in = pages as f64 - stats.stayed[source] as f64;
+            used.transfer(source, taken_in, energy.transfer_in);
+        }
+        // What correcting errors sends beyond plain reads.
+        for (source, planes) in reads.into_iter().flat_map(|reads| reads.extra_planes.iter()) {
+            used.transfer(source, *planes as f64 / per_page, energy.transfer_out);
+        }
         for source in Source::ALL {
             let joules = counts.erase[source] as f64 * energy.erase.as_joules();
-            erase += joules;
-            by_source[source as usize] += joules;
+            used.erase += joules;
+            used.by_source[source] += joules;
         }
         if let Some(suspend) = drive.suspend {
             // The power of what is interrupted, for as long as that takes.
             let each = (suspend.pause + suspend.resume).as_secs_f64();
             let erasing = energy.erase.as_joules() / timing.erase.as_secs_f64();
-            for source in Source::ALL.map(|source| source as usize) {
+            for source in Source::ALL {
                 let joules = stats.suspends.erase[source] as f64 * each * erasing;
-                erase += joules;
-                by_source[source] += joules;
+                used.erase += joules;
+                used.by_source[source] += joules;
                 let pages = &stats.programmed[source];
                 let joules = stats.suspends.program[source] as f64
                     * each
                     * programming(energy, timing, pages, geometry.units().planes);
-                program += joules;
-                by_source[source] += joules;
+                used.program += joules;
+                used.by_source[source] += joules;
             }
         }
-        let bits = geometry.shape().bits_per_cell as usize;
-        let reprogram = counts.reprogrammed_pages as f64 * energy.reprogram_joules(bits);
-        by_source[Source::Refresh as usize] += reprogram;
+        let each = energy.reprogram_joules(geometry.shape().bits_per_cell as usize);
+        for source in Source::ALL {
+            let joules = counts.reprogrammed_pages[source] as f64 * each;
+            used.reprogram += joules;
+            used.by_source[source] += joules;
+        }
         let dies = geometry.dies() as f64 * span_seconds;
-        let busy = stats.busy.into_iter().sum::<TimeSum>().as_secs_f64();
+        let busy = (stats.busy.sum::<TimeSum>() + stats.suspending).as_secs_f64();
         let share = f64::from(geometry.shape().dies_per_chip);
-        let idle = energy.idle.map(|power| power.as_watts() / share * (dies - busy).max(0.0));
-        Some(Self { read, program, erase, reprogram, transfer, idle, by_source, by_type })
+        used.idle = energy.idle.map(|power| power.as_watts() / share * (dies - busy).max(0.0));
+        Some(used)
     }
 
-    fn total(&self) -> f64 {
+    /// Pages cross the channel.
+    fn transfer(&mut self, source: Source, pages: f64, each: Option<Energy>) {
+        let Some(each) = each else { return };
+        let joules = pages * each.as_joules();
+        *self.transfer.get_or_insert(0.0) += joules;
+        self.by_source[source] += joules;
+    }
+
+    /// The sum. What the drive does not give is not in it.
+    pub(super) fn total(&self) -> f64 {
         let operations = self.read + self.program + self.erase + self.reprogram;
         operations + self.transfer.unwrap_or(0.0) + self.idle.unwrap_or(0.0)
     }
+}
 
-    /// `energy_joules`: by operation. What the drive does not give is null, and not in the total.
-    pub(crate) fn by_operation(&self) -> Value {
-        json!({
-            "read": self.read,
-            "program": self.program,
-            "erase": self.erase,
-            "reprogram": self.reprogram,
-            "transfer": self.transfer,
-            "idle": self.idle,
-            "total": self.total(),
+/// The pages sensed for a source. With the model of the cells, energy follows the time of each attempt.
+fn sensed(
+    drive: &Drive,
+    energy: &Energies,
+    stats: &DeviceStats,
+    by_cells: bool,
+    source: Source,
+) -> impl Iterator<Item = Pages> {
+    let (pages, attempts) = (&stats.sensed[source], &stats.attempts[source]);
+    Level::ALL.into_iter().zip(attempts).enumerate().flat_map(move |(way, (level, attempts))| {
+        (0..4).map(move |page_type| {
+            let each = if by_cells {
+                let time = drive.soft_reads.array[way][page_type];
+                energy.sense_joules(&drive.timing, time, page_type)
+            } else {
+                energy.read_joules(&drive.timing, level, page_type)
+            };
+            (page_type, pages[level][page_type] + attempts[page_type], each)
         })
-    }
+    })
+}
 
-    /// `energy_split`: the operations and transfers by source, sensing and programming by page
-    /// type, and all of it for each byte that the host read or wrote.
-    pub(crate) fn split(&self, bits_per_cell: u32, host_bytes: u64) -> Value {
-        let types = bits_per_cell as usize;
-        json!({
-            "source": of_sources(|s| self.by_source[s as usize]),
-            "page_type": {
-                "read": self.by_type[0][..types],
-                "program": self.by_type[1][..types],
-            },
-            "per_host_byte": (host_bytes > 0).then(|| self.total() / host_bytes as f64),
-        })
-    }
+/// The pages programmed for a source.
+fn programmed(
+    energy: &Energies,
+    timing: &Timing,
+    stats: &DeviceStats,
+    source: Source,
+) -> impl Iterator<Item = Pages> {
+    stats.programmed[source].into_iter().flat_map(move |(level, pages)| {
+        let each = move |page_type| energy.program_joules(timing, level, page_type);
+        pages.into_iter().enumerate().map(move |(page_type, n)| (page_type, n, each(page_type)))
+    })
 }
 
 /// Mean power in watts of programming these pages, so many planes at once.
-fn programming(energy: &Energies, timing: &Timing, pages: &[[u64; 4]; 3], planes: u32) -> f64 {
+fn programming(
+    energy: &Energies,
+    timing: &Timing,
+    pages: &Each<Level, [u64; 4]>,
+    planes: u32,
+) -> f64 {
     let (mut joules, mut seconds) = (0.0, 0.0);
-    for level in Level::ALL {
-        for (page_type, &n) in pages[level as usize].iter().enumerate() {
+    for (level, pages) in pages.iter() {
+        for (page_type, &n) in pages.iter().enumerate() {
             joules += n as f64 * energy.program_joules(timing, level, page_type);
             seconds += n as f64 * timing.program(level, page_type).as_secs_f64();
         }

@@ -4,26 +4,40 @@
 //! is null.
 
 mod energy;
-mod lifetime;
+mod evidence;
+mod names;
 mod sections;
+mod shape;
 mod steady;
-mod warnings;
 
-use crate::config::{Drive, Word};
+use crate::config::Drive;
 use crate::device::Cells;
-use crate::host::ClassStats;
 use crate::precondition::Preconditioned;
-use crate::run::pages_in_use;
-use crate::sim::{Class, Sim, Stats, WaitStats};
+use crate::sim::{Sim, WaitStats};
 use energy::EnergyUse;
-use ftl::{Counts, Kit};
-use kernel::{Histogram, TimeSum};
-use lifetime::lifetime;
-use sections::{buffer, capacity_of, end, flash, host, policies_of, spread, work_left};
-use serde_json::{Value, json};
+use evidence::Evidence;
+use ftl::Kit;
+pub(crate) use sections::checks::pages_in_use;
+use sections::end::WorkLeft;
+use sections::timing::Speed;
+use sections::warnings::of_work_left;
+use serde_json::{Map, Value, json};
+use shape::Declared;
 use steady::Steadiness;
-use warnings::{Evidence, add_work_left, warnings};
 use workload::{About, Alignment};
+
+/// The schema of results.
+const SCHEMA: &str = "floatgate.run/2";
+
+/// The declaration of results as JSON: `schema`; `sections`, the keys with their meaning, unit and
+/// shape; the `tables` and lists of `names` that shapes refer to; the codes of `warnings`, with the
+/// numbers that each puts in doubt.
+pub fn result_shape() -> Value {
+    let mut value = sections::shape();
+    value["schema"] = SCHEMA.into();
+    value["warnings"] = sections::warnings::declared();
+    value
+}
 
 /// What a run took, in seconds.
 #[derive(Copy, Clone, Default, Debug)]
@@ -58,18 +72,12 @@ impl Report {
 
     /// Fills in what only the caller can measure.
     pub fn set_timing(&mut self, took: Timing) {
-        let by_second = |n: u64| if took.running > 0.0 { n as f64 / took.running } else { 0.0 };
-        self.value["timing"] = json!({
-            "wall_seconds": took.wall,
-            "cpu_seconds": took.cpu,
-            "page_ops_per_second": by_second(self.page_operations),
-            "requests_per_second": by_second(self.served),
-        });
+        let speed = Speed::of(took, self.page_operations, self.served);
+        self.value["timing"] = speed.value();
     }
 }
 
 /// The result of a run that is over; `used_before`: the pages that were programmed when it began.
-// Long for the keys of a result, which stand here in one place.
 pub(crate) fn report<K: Kit>(
     drive: &Drive,
     about: &About,
@@ -81,156 +89,37 @@ pub(crate) fn report<K: Kit>(
 ) -> Report {
     let counts = sim.ftl().counts();
     let stats = sim.stats().clone();
-    let checks = check(drive, &counts, &stats, used_before, sim);
-    let steadiness = Steadiness::of(drive, state, &counts, &stats, about, sim);
-    let asked = drive.years.as_ref().map_or(drive, |years| &years.whole);
-    let end_ns = sim.end().as_ns();
-    let page_bytes = drive.geometry.page_size().get();
-    let written = stats.classes[Class::Write as usize].bytes;
-    let programs = counts.program.total();
+    let mut counters = Vec::new();
+    sim.ftl_mut().policies.each(|policy| counters.push(policy.counters()));
+    counters.push(sim.arbiter_counters());
     let reads = sim.cells().map(Cells::counts);
     let energy = EnergyUse::of(drive, &counts, sim.device_stats(), reads, sim.now().as_secs_f64());
-    let host_bytes = stats.classes[Class::Read as usize].bytes + written;
-    let ratio = |n: u64, d: u64| if d == 0 { Value::Null } else { json!(n as f64 / d as f64) };
-    let mut value = json!({
-        "schema": "floatgate.run/2",
-        "provenance": {
-            "version": env!("CARGO_PKG_VERSION"),
-            "build": drive.build,
-            "config": asked.resolved,
-            "config_hash": asked.hash(),
-            "seed": drive.seed,
-            "workload": {
-                "name": about.name,
-                "format": about.format,
-                "sha256": about.sha256,
-                "reading": about.reading,
-                "requests": stats.generated,
-                "skipped": skipped,
-                "notes": about.notes,
-                "stand_in": about.stand_in.as_ref().map(|s| json!({
-                    "model": s.model, "version": s.version, "fitted_to": s.fitted_to,
-                })),
-                "out_of_range": drive.host.out_of_range.said(),
-                "shift_bytes": drive.workload.shift,
-            },
-        },
-        "end": end(drive, sim, end_ns, &counts),
-        "host": host(&stats, &about.flows),
-        "flash": flash(drive, &counts, &stats, sim.device_stats(), sim.wait_stats(), sim.cells()),
-        "waf": ratio(programs * page_bytes, written),
-        "waf_pages": ratio(programs - counts.padding.total(), counts.host_pages),
-        "wear": {
-            "erases": spread(sim.ftl().array().erases().as_slice(), 1.0, Value::from),
-            "effective": spread(sim.ftl().array().wear().as_slice(), 1e-3, |n| (f64::from(n) * 1e-3).into()),
-        },
-        "capacity": capacity_of(drive, sim.ftl()),
-        "buffer": buffer(sim),
-        "energy_joules": energy.as_ref().map(EnergyUse::by_operation),
-        "energy_split": energy.map(|e| e.split(drive.geometry.shape().bits_per_cell, host_bytes)),
-        "lifetime": lifetime(drive, &counts, &stats, &steadiness, sim),
-        "policies": policies_of(drive, &counts, sim),
-        "checks": checks,
-        "warnings": warnings(&Evidence {
-            drive,
-            about,
-            alignment,
-            steadiness: &steadiness,
-            counts: &counts,
-            stats: &stats,
-            sim,
-        }),
-        "simulated_seconds": end_ns as f64 * 1e-9,
-        "timing": null,
-    });
-    if let Some(years) = &drive.years {
-        let provenance = &mut value["provenance"];
-        provenance["years"] =
-            json!({ "part": { "of": years.of }, "not_modelled": years.unmodelled });
-    }
+    let evidence = Evidence {
+        drive,
+        about,
+        skipped,
+        alignment,
+        used_before,
+        steadiness: &Steadiness::of(drive, state, &counts, &stats, about, sim),
+        counts: &counts,
+        stats: &stats,
+        energy: energy.as_ref(),
+        counters: &counters,
+        sim,
+    };
+    let mut value = Map::from_iter([("schema".to_owned(), json!(SCHEMA))]);
+    value.append(&mut sections::all(&evidence));
+    let mut value = Value::Object(value);
+    let page_operations = evidence.page_operations();
     let waits = sim.wait_stats();
     // From here on the drive goes on, and nothing is counted but that.
     if let Some(left) = sim.work_off() {
-        value["end"]["work_left"] = work_left(left);
-        add_work_left(&mut value["warnings"], left, drive, sim.end());
+        value["end"]["work_left"] = WorkLeft::of(left).value();
+        let Value::Array(warnings) = &mut value["warnings"] else {
+            unreachable!("warnings are a list");
+        };
+        let more = of_work_left(left, drive, sim.end());
+        warnings.extend(more.into_iter().map(Declared::value));
     }
-    let page_operations = counts.read.total() + programs;
-    let mut report = Report { value, page_operations, served: stats.served, waits };
-    report.set_timing(Timing::default());
-    report
-}
-
-/// The conservation laws. A broken one is a bug of ours and no result. Some do not hold of a drive whose
-/// life ended amid requests, so of that it is not said that they do.
-fn check<K: Kit>(
-    drive: &Drive,
-    counts: &Counts,
-    stats: &Stats,
-    used_before: u64,
-    sim: &Sim<K>,
-) -> Value {
-    let inside = u64::from(sim.inside());
-    let ended = sim.worn_out_at().is_some();
-    let ftl = sim.ftl();
-    let programs = counts.program.total();
-    let moves = counts.host_pages + counts.moved.total();
-    let mapped = ftl.map().mapped();
-    let valid: u32 = ftl.geometry().block_ids().map(|b| ftl.map().count_valid(b)).sum();
-    let law = |holds: bool, what: &str| {
-        assert!(
-            holds,
-            "conservation broken: {what} (seed {}, config {}, at {} ns)\n{counts:?}",
-            drive.seed,
-            drive.hash(),
-            sim.now().as_ns(),
-        );
-    };
-    law(stats.generated == stats.served + inside, "requests generated = served");
-    law(mapped == valid, "pages mapped = pages valid");
-    let plain = ftl.slots_are_pages()
-        && counts.second_lives == 0
-        && counts.skipped == 0
-        && counts.sealed == 0;
-    if !ended {
-        let padding = counts.padding.total();
-        law(programs == moves + padding, "programs = host pages + moves + padding");
-        let geometry = ftl.geometry();
-        let in_block = geometry.pages_per_block() / geometry.units().planes;
-        let erased = counts.erase.total() * u64::from(in_block);
-        let used = used_before + programs;
-        law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
-    }
-    let latencies: TimeSum = stats.classes.iter().map(|c| c.latency.sum()).sum();
-    let parts: TimeSum = stats.classes.iter().map(|c| c.delays.all().total()).sum();
-    law(latencies == parts, "the parts of latency add up");
-    let same = stats.classes.iter().all(|c| c.delays.since(0) == c.delays.all());
-    law(same, "delays by latency make up the whole");
-    for (at, whole) in stats.classes.iter().enumerate().filter(|_| !stats.flows.is_empty()) {
-        let flows = || stats.flows.iter().map(|flow| &flow[at]);
-        let mut latency = Histogram::default();
-        flows().for_each(|f| latency.merge(&f.latency));
-        let [requests, bytes] = [|f: &ClassStats| f.requests, |f: &ClassStats| f.bytes]
-            .map(|of| flows().map(of).sum::<u64>());
-        let same = (requests, bytes) == (whole.requests, whole.bytes);
-        law(same && latency == whole.latency, "flows make up the whole");
-        let adds_up = flows().all(|f| f.latency.sum() == f.delays.all().total());
-        law(adds_up, "the parts of each flow's latency add up");
-    }
-    // Little's law over the whole run: mean latency x rate = mean number waiting or inside, where
-    // the number inside was integrated over time, apart from the latencies.
-    let occupancy = stats.occupancy + stats.outside;
-    let little = (stats.served > 0 && occupancy > TimeSum::ZERO)
-        .then(|| latencies.as_ns() as f64 / occupancy.as_ns() as f64 - 1.0);
-    law(ended || little.is_none_or(|e| e.abs() < 1e-9), "Little's law");
-    json!({
-        "requests_generated": stats.generated,
-        "requests_served": stats.served,
-        "programs": programs,
-        "host_plus_moves": moves,
-        "padding": counts.padding.total(),
-        "mapped": mapped,
-        "valid": valid,
-        "little_law_error": little,
-        "passed": (!ended).then_some(true),
-    })
+    Report { value, page_operations, served: stats.served, waits }
 }

@@ -4,17 +4,18 @@
 //! The steps from there on are inlined into the loop over a request's pages. Whoever takes one of them
 //! elsewhere calls its `…_late`, which does the same.
 
+use super::Sim;
 use super::wait::Condition;
-use super::{Actor, Sim};
+use crate::clock::Actor;
 use crate::config::{PendingRead, UnmappedRead};
-use crate::device::{LaneId, Owner, PageOp, Spent, Work};
+use crate::device::{LaneId, Owner, PageOp, Spent, Work, behind};
 use crate::host::{
     Arrived, Buffer, COMMAND, Class, Data, Flush, Front, Inside, Parts, Passed, Safe, Transfer,
     Write,
 };
 use ftl::{Access, AccessKind, Kit, Lpn};
 use kernel::{Bytes, Dur, Prio, Time};
-use nand::{DieId, Ppn, Source};
+use nand::{Cause, DieId, Ppn, Source};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -274,7 +275,7 @@ impl<K: Kit> Sim<K> {
         let PageOp { work, spent: Spent { queue, .. }, .. } = &self.device.ops[op];
         if *work == Work::Program {
             let longest = &mut self.waits.stats.gc_longest;
-            *longest = queue[Source::Gc as usize].max(*longest);
+            *longest = queue[Source::Gc].as_ns().max(*longest);
         }
         match owner {
             Owner::Host(id) => {
@@ -315,19 +316,28 @@ impl<K: Kit> Sim<K> {
 
     fn complete(&mut self, id: u32, mut spent: Spent) {
         let request = self.requests.get(id);
-        let &Inside { class, stretch, outside, .. } = request;
-        spent.queue[Source::Host as usize] += outside;
+        let &Inside { class, stretch, outside, throttle, .. } = request;
+        let outside = Dur::ns(outside);
+        spent.queue[Source::Host] += outside;
+        spent.causes[Cause::Throttle] = Dur::ns(throttle);
         if self.apart {
-            let front = self.front.as_deref().map_or([0; 2], |front| front.of_command(id));
-            self.watch.in_front(front);
-            self.requests.complete_apart(id, &spent, front, self.clock.now);
+            self.complete_apart(id, &mut spent);
         }
         self.watch.complete(self.requests.get(id), self.clock.now, &spent);
         self.requests.complete(id, &spent, self.clock.now);
         if class == Class::Write && self.requests.barrier.leave(stretch) {
-            spent.queue[Source::Host as usize] -= outside;
+            spent.queue[Source::Host] -= outside;
             self.end_flushes(&spent);
         }
+    }
+
+    /// A request is about to be done where there are flows, or a controller or a link.
+    #[cold]
+    fn complete_apart(&mut self, id: u32, spent: &mut Spent) {
+        if let Some(front) = &self.front {
+            front.book(id, spent);
+        }
+        self.requests.complete_in_flow(id, spent, self.clock.now);
     }
 
     /// Flushes that wait for nothing any more are done; the last write that they waited for spent its
@@ -337,10 +347,10 @@ impl<K: Kit> Sim<K> {
         while let Some(flush) = self.requests.barrier.take_done() {
             let request = self.requests.get(flush);
             let front =
-                self.front.as_deref().map_or(0, |f| f.of_command(flush).iter().sum::<u64>());
-            let before = request.outside + front;
-            let waited = (self.clock.now - request.arrived).as_ns() - before;
-            self.complete(flush, last.behind(Dur::ns(waited)));
+                self.front.as_deref().map_or(Dur::ZERO, |f| f.book(flush, &mut Spent::default()));
+            let before = Dur::ns(request.outside) + front;
+            let waited = self.clock.now - request.arrived - before;
+            self.complete(flush, behind(last, waited));
         }
     }
 
@@ -643,12 +653,13 @@ impl<K: Kit> Sim<K> {
         self.plan_port();
         match transfer {
             Transfer::Command { id, since } => {
-                let buffer = self.clock.now - since;
-                self.complete(id, Spent { buffer, ..Spent::default() });
+                let mut spent = Spent::default();
+                spent.causes[Cause::Buffer] = self.clock.now - since;
+                self.complete(id, spent);
             }
             Transfer::Data { op, place } => {
                 let o = &mut self.device.ops[op];
-                o.spent.buffer += self.clock.now - o.since;
+                o.spent.causes[Cause::Buffer] += self.clock.now - o.since;
                 self.transferred(op, place);
             }
         }
@@ -742,7 +753,7 @@ impl<K: Kit> Sim<K> {
             self.ftl.trim(lpn, now);
         }
         if let Some(write) = flushed.owed {
-            self.device.ops[write].spent.then(&spent);
+            self.device.ops[write].spent += spent;
             self.page_done_late(write);
         }
         if volatile && self.requests.barrier.leave(flushed.stretch) {
@@ -758,7 +769,7 @@ impl<K: Kit> Sim<K> {
         while let Some((op, data)) = self.waits.first_for_room() {
             let Some(place) = self.place_in_buffer(op, data, false) else { return };
             let waited = self.waits.release_first_for_room(&self.device.ops, self.clock.now);
-            self.device.ops[op].spent = spent.behind(waited);
+            self.device.ops[op].spent = behind(spent, waited);
             self.transfer(op, Some(place), data.bytes);
         }
     }

@@ -1,6 +1,7 @@
 //! How the FTL's own work comes to the dies: jobs that start or go on, idle time, timers.
 
-use super::{Actor, Sim};
+use super::Sim;
+use crate::clock::Actor;
 use crate::device::{LaneId, Owner, Work};
 use ftl::{Action, Hold, JobId, Kit};
 use kernel::Idx;
@@ -123,7 +124,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// Posts the next time that a policy asked for; none once nothing else can happen.
-    pub(super) fn post_timer(&mut self) {
+    pub(crate) fn post_timer(&mut self) {
         let next = self.ftl.next_timer().filter(|_| !self.host_is_done());
         self.clock.plan_or_clear(Actor::Timer, next.map(|at| at.max(self.clock.now)));
     }

@@ -1,8 +1,9 @@
 //! Groups: pages that one command programs, and units of one physical page that one request reads.
 //! What leads into the trays and out of them.
 
+use super::Sim;
 use super::wait::Condition;
-use super::{Actor, Sim};
+use crate::clock::Actor;
 use crate::device::{LaneId, NONE, Owner};
 use crate::host::Buffer;
 use ftl::{Kit, Lpn};

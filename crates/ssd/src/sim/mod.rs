@@ -7,20 +7,16 @@
 //! `dispatch` lets a die choose and start, `conclude` says what follows when a command is done.
 
 mod barred;
-mod clock;
 mod conclude;
 mod dispatch;
 mod enter;
 mod jobs;
 mod left;
 mod load;
-mod session;
 mod wait;
 mod watch;
 
-pub(crate) use clock::{Actor, Clock};
 pub use left::WorkLeft;
-pub use session::{Session, Standing, WornOut};
 pub use wait::WaitStats;
 pub use watch::Stretch;
 
@@ -29,13 +25,15 @@ pub use crate::host::{
     BufferCounts, ByLatency, Class, ClassStats, Completion, Delays, Overload, Safe, Stats,
 };
 
+use crate::clock::{Actor, Clock};
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device};
-use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Requests, Trays};
+use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Interface, Requests, Trays};
+use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
 use crate::server::assert_within;
 use ftl::{Ftl, Kit, Lpn, Throttle};
-use kernel::{Dur, Idx, Time};
+use kernel::{Dur, Idx, Time, TimeSum};
 use load::Reading;
 use nand::PlaneId;
 use policies::ArbitrationPolicy;
@@ -43,48 +41,7 @@ use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use wait::Waits;
 use watch::Watch;
-use workload::{Loop, Request, Source as Requester, TraceError};
-
-/// How far a run has come; or whoever has a drive in hand, with stages of their own.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Progress<S = Stage> {
-    /// What is being done.
-    pub stage: S,
-    /// Requests (or, when preconditioning, page writes) done.
-    pub done: u64,
-    /// Out of how many, where that is known.
-    pub total: Option<u64>,
-    /// The simulated time.
-    pub now: Time,
-}
-
-/// The stages of a run.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Stage {
-    /// The workload is read to find the pages that must be there before the run.
-    Reading,
-    /// These pages are written.
-    Filling,
-    /// The drive is written until its write amplification is flat: how much is not known before.
-    Ageing,
-    /// Requests are served.
-    Running,
-}
-
-/// Why the loop stopped before its end.
-#[derive(Debug)]
-pub enum Interrupted {
-    /// The caller asked for it.
-    Stopped,
-    /// The workload could not be read.
-    Workload(TraceError),
-}
-
-impl From<TraceError> for Interrupted {
-    fn from(e: TraceError) -> Self {
-        Self::Workload(e)
-    }
-}
+use workload::{Loop, Request, Source as Requester};
 
 /// Why [`Sim::advance`] came back.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -100,7 +57,7 @@ pub enum Turn {
 }
 
 /// Requests between two calls of the progress function.
-const PROGRESS_EVERY: u64 = 1 << 14;
+pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
 
 /// A drive in simulated time.
 ///
@@ -311,34 +268,6 @@ impl<K: Kit> Sim<K> {
         self.empty_buffer();
     }
 
-    /// Wants to be asked at a time.
-    #[inline]
-    pub(crate) fn wake_at(&mut self, at: Option<Time>) {
-        self.clock.plan_or_clear(Actor::Alarm, at);
-    }
-
-    /// When it wants to be asked.
-    #[inline]
-    pub(crate) fn wakes_at(&self) -> Option<Time> {
-        self.clock.planned(Actor::Alarm)
-    }
-
-    /// Asks for the map entry of the first page of a request that comes soon.
-    #[inline]
-    pub(crate) fn prefetch(&self, offset: u64) {
-        if let Some(lpn) = self.page_at(offset) {
-            self.ftl.map().prefetch(lpn);
-        }
-    }
-
-    /// Asks for what changes when that page is written over.
-    #[inline]
-    pub(crate) fn prefetch_copy(&self, offset: u64) {
-        if let Some(lpn) = self.page_at(offset) {
-            self.ftl.prefetch_copy(lpn);
-        }
-    }
-
     /// The page in which an address of a request lies, if the drive has it.
     #[inline]
     fn page_at(&self, offset: u64) -> Option<Lpn> {
@@ -362,6 +291,23 @@ impl<K: Kit> Sim<K> {
         self.end_record()
     }
 
+    /// Marks how far the run has come, if as many requests are served as the next mark is due at. Returns
+    /// when the mark after that is due.
+    #[inline]
+    pub(crate) fn mark(&mut self, due: u64) -> u64 {
+        let served = self.requests.stats.served;
+        if served < due {
+            return due;
+        }
+        served + self.watch.course.mark(&self.ftl.counts())
+    }
+
+    /// Counts the arrival of a request that is about to be pushed by itself, not by [`Sim::run`].
+    pub(crate) fn note_arrival(&mut self, at: Time) {
+        let inside = self.inside();
+        self.feeder.as_mut().expect("nothing else runs").note_arrival(at, inside);
+    }
+
     fn feed(
         &mut self,
         feeder: &mut Feeder,
@@ -374,9 +320,7 @@ impl<K: Kit> Sim<K> {
         let (mut mark_at, mut report_at) = (1, PROGRESS_EVERY);
         loop {
             let done = self.requests.stats.served;
-            if done >= mark_at {
-                mark_at = done + self.watch.course.mark(&self.ftl.counts());
-            }
+            mark_at = self.mark(mark_at);
             if done >= report_at {
                 report_at = done + PROGRESS_EVERY;
                 let now = self.clock.now;
@@ -425,7 +369,11 @@ impl<K: Kit> Sim<K> {
         self.buffer.as_ref().map_or(0, Buffer::owing)
     }
 
-    fn finish(&mut self) {
+    /// Closes the books: what is under way is not counted.
+    ///
+    /// # Panics
+    /// The run has not come to its end.
+    pub(crate) fn finish(&mut self) {
         self.device.sum_up(self.clock.now);
         self.device.forget_begun(&self.ftl, self.clock.now);
         if let Some(front) = &self.front {
@@ -472,6 +420,16 @@ impl<K: Kit> Sim<K> {
     /// When the drive's life ended, if it did.
     pub fn worn_out_at(&self) -> Option<Time> {
         self.watch.worn_out_at
+    }
+
+    /// Time that all dies together were busy until now.
+    pub(crate) fn die_time(&self) -> TimeSum {
+        self.device.busy_until(self.clock.now)
+    }
+
+    /// Requests inside, integrated over the time until now.
+    pub(crate) fn occupancy(&self) -> TimeSum {
+        self.requests.occupancy_until(self.clock.now)
     }
 
     /// Requests still inside: at the end of a run none, unless the drive's life ended.
@@ -548,7 +506,7 @@ impl<K: Kit> Sim<K> {
 
     /// Pages that a read found past what the code corrects; none, where the cells are not modelled.
     pub fn uncorrectable_reads(&self) -> u64 {
-        self.cells().map_or(0, |cells| cells.counts().uncorrectable.iter().sum())
+        self.cells().map_or(0, |cells| cells.counts().uncorrectable.total())
     }
 
     /// What an arbiter between flows counted.
@@ -559,5 +517,55 @@ impl<K: Kit> Sim<K> {
     /// The closed loops.
     pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoop> {
         self.feeder.iter().flat_map(Feeder::closed_loops)
+    }
+}
+
+impl<K: Kit> Interface for Sim<K> {
+    #[inline]
+    fn now(&self) -> Time {
+        self.clock.now
+    }
+
+    #[inline]
+    fn inside(&self) -> u32 {
+        self.requests.inside()
+    }
+
+    #[inline]
+    fn submit_arrived(&mut self, request: &Request, arrived: Time, token: u32) -> Dur {
+        Self::submit_arrived(self, request, arrived, token)
+    }
+
+    #[inline]
+    fn take_done(&mut self) -> Option<Completion> {
+        Self::take_done(self)
+    }
+
+    #[inline]
+    fn wake_at(&mut self, at: Option<Time>) {
+        self.clock.plan_or_clear(Actor::Alarm, at);
+    }
+
+    #[inline]
+    fn wakes_at(&self) -> Option<Time> {
+        self.clock.planned(Actor::Alarm)
+    }
+
+    fn close(&mut self) {
+        Self::close(self);
+    }
+
+    #[inline]
+    fn prefetch(&self, offset: u64) {
+        if let Some(lpn) = self.page_at(offset) {
+            self.ftl.map().prefetch(lpn);
+        }
+    }
+
+    #[inline]
+    fn prefetch_copy(&self, offset: u64) {
+        if let Some(lpn) = self.page_at(offset) {
+            self.ftl.prefetch_copy(lpn);
+        }
     }
 }

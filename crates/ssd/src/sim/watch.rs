@@ -1,11 +1,12 @@
 //! What is watched of a run and changes nothing in it: the record, marks along the way, whether a
 //! read met what the run wrote, and when the drive's life ended.
 
+use super::Sim;
 use super::wait::Waits;
-use super::{Interrupted, Sim};
 use crate::config::Recording;
 use crate::device::{Device, Spent};
-use crate::host::{InFront, Inside, Requests};
+use crate::host::{Inside, Requests};
+use crate::progress::Interrupted;
 use crate::record::{Look, Recorder, Sink};
 use ftl::{Counts, Ftl, Kit};
 use kernel::{BitSet, Idx, Time};
@@ -62,13 +63,6 @@ impl Watch {
         self.recorder.as_ref().is_some_and(|r| r.is_stopped())
     }
 
-    /// What the request spent in front that is about to leave.
-    pub(super) fn in_front(&mut self, front: InFront) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.front = front;
-        }
-    }
-
     /// A request is about to leave.
     #[inline]
     pub(super) fn complete(&mut self, request: &Inside, now: Time, spent: &Spent) {
@@ -110,7 +104,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// Hands over the end of the record.
-    pub(super) fn end_record(&mut self) -> Result<(), Interrupted> {
+    pub(crate) fn end_record(&mut self) -> Result<(), Interrupted> {
         let Some(recorder) = self.watch.recorder.take() else { return Ok(()) };
         self.watch.row_end = Time::MAX;
         if recorder

@@ -1,7 +1,7 @@
 //! What the test files share: small drives from a few settings, requests in one word, runs that
 //! check what must hold in every run, and names for the numbers of a result.
 
-#![allow(dead_code, reason = "every test file is a crate of its own and uses a part of this")]
+#![allow(dead_code, reason = "each of the three test binaries uses a part of this")]
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use floatgate_ssd::config::{Layers, load, render};

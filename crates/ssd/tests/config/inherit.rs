@@ -94,7 +94,7 @@ fn a_chip_lies_below_the_keys_of_its_file_and_above_its_base() {
     // On the command line it lies above the file, but below what else is set there.
     let set: &[&str] = &["chip=fast", "timing.read=9us"];
     let drive = Case { file: GOOD.into(), library, set, ..Case::default() }.drive();
-    assert_eq!((drive.timing.erase, drive.timing.read[0][0]), (Dur::ms(5), Dur::us(9)));
+    assert_eq!((drive.timing.erase, drive.timing.read(Level::High, 0)), (Dur::ms(5), Dur::us(9)));
     assert_eq!(drive.sources["timing.read"], "--set");
 }
 
@@ -104,7 +104,7 @@ fn a_chip_may_inherit_from_a_chip() {
     let library: &[(&str, &str)] = &[("fast", CHIP), ("slow", slow)];
     let text = "base = \"agcr\"\nchip = \"slow\"";
     let drive = Case { file: text.into(), library, ..Case::default() }.drive();
-    assert_eq!((drive.timing.erase, drive.timing.read[0][0]), (Dur::ms(9), Dur::us(20)));
+    assert_eq!((drive.timing.erase, drive.timing.read(Level::High, 0)), (Dur::ms(9), Dur::us(20)));
 }
 
 #[test]

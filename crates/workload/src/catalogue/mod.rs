@@ -6,6 +6,7 @@
 mod data;
 mod names;
 mod open;
+pub(crate) mod published;
 mod shelf;
 mod stand_in;
 mod statistics;
@@ -13,8 +14,9 @@ mod statistics;
 use kernel::nearest;
 
 pub use names::Pattern;
+pub use published::{Given, Missing, published};
 pub use shelf::{Found, Presence, Shelf};
-pub use statistics::{Citation, Kind, Known, Quantity, Statement};
+pub use statistics::{Citation, CitationKind, Known, Quantity, Statement};
 
 /// Every trace that floatgate knows by name, and the groups that papers used.
 #[derive(Clone, Debug)]

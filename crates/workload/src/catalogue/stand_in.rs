@@ -8,9 +8,9 @@ use kernel::Dur;
 use sha2::{Digest, Sha256};
 
 use super::open::{Opening, absent, fail};
-use super::{Catalogue, Entry, Presence, Quantity, Shelf};
+use super::{Catalogue, Entry, Given, Missing, Presence, Quantity, Shelf, published};
 use crate::arrange::{Merge, Part};
-use crate::standin::{Given, Length, Missing, Profile, published};
+use crate::standin::{Length, Profile};
 use crate::{About, ReadOptions, Request, Source, TraceError, Workload};
 
 impl Catalogue {

@@ -330,6 +330,8 @@ fn what_cannot_be_is_refused_with_its_key() {
         ("pattern = 'random-write'\nsize = [{ size = '4KiB', share = 0.5 }]", "add up to 0.5"),
         ("pattern = 'random-write'\nsize = []", "add up to 0"),
         ("pattern = 'random-write'\nread-share = 1.5", "a share from 0 to 1"),
+        ("pattern = 'random-write'\nread-share = 30", "a share from 0 to 1: 30 % is 0.3"),
+        ("pattern = 'random-write'\ntrim-share = 100", "a share from 0 to 1: 100 % is 1"),
         ("pattern = 'random-write'\nread-share = 0.6\ntrim-share = 0.6", "at most 1"),
         ("pattern = 'random-write'\nfua-share = -0.1", "`workload.fua-share`"),
         ("pattern = 'random-write'\nfua-share = nan", "a share from 0 to 1"),

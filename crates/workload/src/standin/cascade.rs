@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Intervals below `span / 2^DEEPEST` are not told apart.
 pub(super) const DEEPEST: usize = 44;
 /// Hours of a day.
-pub(super) const HOURS: usize = 24;
+pub(crate) const HOURS: usize = 24;
 
 /// How requests gather in time.
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]

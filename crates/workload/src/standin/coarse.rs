@@ -21,7 +21,7 @@ const FINEST: f64 = EPOCH / 16.0;
 
 /// Sets the bias of the writes at coarse levels so that a share of the half hours is like the one
 /// before. A share beyond what a bias can give is met as far as possible.
-pub(super) fn fit(bursts: &mut Bursts, seconds: f64, share: f64) {
+pub(crate) fn fit(bursts: &mut Bursts, seconds: f64, share: f64) {
     let (mut low, mut high) = (0.0, 0.95);
     for _ in 0..16 {
         let middle = f64::midpoint(low, high);

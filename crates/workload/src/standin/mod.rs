@@ -1,7 +1,7 @@
 //! Stand-ins: workloads with the statistics of a trace that is not at hand.
 //!
 //! A [`Profile`] holds the statistics, fitted to a trace ([`fit`]) or to what is published of one
-//! ([`published()`]). [`Profile::workload`] makes requests with these statistics:
+//! ([`published()`](crate::catalogue::published())). [`Profile::workload`] makes requests with these statistics:
 //!
 //! * *When*: a multiplicative cascade gives the counts of reads and of writes the variance, and
 //!   the covariance, that they have over intervals of every length (`cascade.rs`).
@@ -15,13 +15,12 @@
 //! `docs/measured/stand-ins.md` says how far a simulator can tell a stand-in from its trace.
 
 mod cascade;
-mod coarse;
+pub(crate) mod coarse;
 mod created;
 mod draw;
 mod fit;
 mod place;
 mod profile;
-mod published;
 mod ring;
 mod stream;
 
@@ -40,9 +39,10 @@ use crate::error::{Spot, detail};
 use crate::{About, BATCH, Op, Request, Source, StandIn, TraceError, Workload};
 
 pub use cascade::Bursts;
+pub(crate) use cascade::{HOURS, Levels};
 pub use fit::{Fitter, fit};
+pub(crate) use profile::LARGEST_SPAN;
 pub use profile::{Class, Profile, SCHEMA, SizeShare, Stream};
-pub use published::{Given, Missing, published};
 
 /// The name of the model.
 pub const MODEL: &str = "classes-and-copies";

@@ -11,7 +11,7 @@ use super::{MODEL, VERSION};
 /// The first line of a profile: what its keys mean.
 pub const SCHEMA: &str = "floatgate.stand-in/1";
 /// Addresses are kept in sectors of 512 bytes in 32 bits.
-pub(super) const LARGEST_SPAN: u64 = 1 << 41;
+pub(crate) const LARGEST_SPAN: u64 = 1 << 41;
 /// As in traces: more in one request is a mistake.
 const LARGEST_REQUEST: u64 = 1 << 30;
 /// How many sequential streams are kept up at once.

@@ -2,7 +2,7 @@
 //! either holds for ever or shows a fault.
 
 use super::*;
-use crate::catalogue::{Catalogue, Quantity};
+use crate::catalogue::{Catalogue, Given, Quantity, published};
 use crate::describe::{Description, Options, describe};
 use crate::trace::drain;
 

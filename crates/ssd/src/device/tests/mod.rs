@@ -4,8 +4,8 @@ mod copyback;
 mod suspend;
 
 use super::{Device, LaneId, Owner, PageOp, Work};
+use crate::clock::Clock;
 use crate::config::{Drive, Interruptible, Suspend, chip_drive};
-use crate::sim::Clock;
 use kernel::{Bytes, Dur, Prio, Rng, Time};
 use nand::{BlockId, Bus, DieId, Geometry, Shape, Timing};
 

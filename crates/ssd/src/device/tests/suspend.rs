@@ -9,12 +9,12 @@
 //! `(2E[D] + λ_r E[D²]) / 2(1 + λ_r E[D])` (Welch, *Operations Research* 12, 1964).
 
 use super::*;
+use crate::clock::Actor;
 use crate::device::LaneId;
-use crate::device::die::PAUSED_LANE;
-use crate::sim::Actor;
+use crate::device::die::{PAUSED_LANE, Phase};
 use ftl::Order;
-use kernel::Rng;
-use nand::{Command, Source, Verb};
+use kernel::{Rng, TimeSum};
+use nand::{Cause, Command, Each, Source, Verb};
 use policies::OrderPolicy;
 use serde_json::Map;
 
@@ -47,6 +47,8 @@ struct OneDie {
     follow: u32,
     /// What an operation takes on the channel.
     channel: Dur,
+    /// The source of programs and erases.
+    source: Source,
 }
 
 impl OneDie {
@@ -63,7 +65,7 @@ impl OneDie {
         let named = [("order".to_owned(), order.to_owned(), Map::new())];
         let order = policies::PolicySet::resolve(&named, None).expect("on the list").build().order;
         device.first_come = order.is_first_come();
-        Self { device, clock, order, done: Vec::new(), follow: 0, channel }
+        Self { device, clock, order, done: Vec::new(), follow: 0, channel, source: Source::Host }
     }
 
     fn arrive(&mut self, class: usize, at: Time) {
@@ -101,9 +103,10 @@ impl OneDie {
         let (class, stay) = (class_of(o.work), at - o.since);
         // Nothing of the time is lost, however often it was interrupted.
         let own = (SERVICE[class], self.channel);
-        assert_eq!((o.spent.array, o.spent.bus), own);
-        assert_eq!(Dur::ns(o.spent.queue.iter().sum()) + own.0 + own.1, stay);
-        let suspend = Dur::ns(o.spent.queue[super::super::SUSPEND as usize]);
+        let of = |cause| o.spent.causes[cause];
+        assert_eq!((of(Cause::Array), of(Cause::Bus)), own);
+        assert_eq!(o.spent.sum::<Dur>(), stay);
+        let suspend = of(Cause::Suspend);
         self.done.push(Done { class, at, stay, suspend });
         self.device.ops.remove(op);
     }
@@ -123,7 +126,8 @@ impl OneDie {
                 let op = device.pop(DIE, lane);
                 device.dies[DIE].end_waits(&mut device.ops, op);
                 let class = class_of(device.ops[op].work);
-                let command = Command::new(VERB[class], Source::Host, SERVICE[class]);
+                let source = if class == 0 { Source::Host } else { self.source };
+                let command = Command::new(VERB[class], source, SERVICE[class]);
                 device.start(clock, DIE, op, command);
             }
         }
@@ -370,14 +374,35 @@ fn only_what_is_said_is_interrupted() {
     }
 }
 
-/// What is done for the map cannot pass for suspends.
+/// Suspends have an account of their own, whatever the source of what they interrupt: a program of 600, and
+/// a read of the host of 50 that interrupts it.
+#[test]
+fn the_time_of_suspends_is_no_sources() {
+    for source in Source::ALL {
+        let mut die = OneDie::new("read-first", Some(TIMED));
+        die.source = source;
+        die.arrive(1, Time::ZERO);
+        die.run_until(us(100));
+        die.arrive(0, us(100));
+        die.run_until(us(100_000));
+        die.device.sum_up(us(700));
+        let stats = &die.device.stats;
+        let mut busy = Each::<Source, TimeSum>::default();
+        busy[source] += Dur::us(600);
+        busy[Source::Host] += Dur::us(50);
+        assert_eq!(stats.busy, busy);
+        assert_eq!(stats.suspending, Dur::us(20 + 30).into());
+        assert_eq!((stats.suspends.program[source], stats.suspends.program.total()), (1, 1));
+    }
+}
+
+/// More time of suspends than they took would be time that somebody lost.
 #[test]
 #[should_panic(expected = "50000 ns of suspends that took 0 ns")]
-fn the_place_of_suspends_is_nobody_elses() {
+fn suspends_take_no_longer_than_is_set() {
     let (mut device, mut clock) = device(1, Bus::Included, None);
     let op = operation(&mut device, Work::Read, Time::ZERO);
     device.start(&mut clock, DIE, op, Command::new(Verb::Read, Source::Map, READ));
-    clock.now = us(50);
-    device.act(&mut clock, DIE);
+    device.dies[DIE].phase = Phase::Suspending;
     device.sum_up(us(50));
 }

@@ -69,8 +69,9 @@ fn servers_write_as_much_as_is_published() {
             .parts
             .iter()
             .map(|name| {
-                let given = crate::standin::Given { mean_size: Some(size), ..Default::default() };
-                let part = crate::standin::published(catalogue.get(name).unwrap(), given).unwrap();
+                let given = crate::catalogue::Given { mean_size: Some(size), ..Default::default() };
+                let part =
+                    crate::catalogue::published(catalogue.get(name).unwrap(), given).unwrap();
                 part.mean_write() * part.writes as f64 / (part.duration.as_secs_f64() / 3600.0)
             })
             .sum();

@@ -107,7 +107,7 @@ fn what_is_known_by_sight_is_said_with_advice() {
 
 #[test]
 fn the_lines_in_the_documents_read_as_they_say() {
-    let page = include_str!("../../../../../docs/traces.md");
+    let page = include_str!("../../../../../docs/reference/trace-formats.md");
     let mut read = Vec::new();
     for section in page.split("\n## `").skip(1) {
         let (name, rest) = section.split_once('`').unwrap();

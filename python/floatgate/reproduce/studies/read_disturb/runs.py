@@ -12,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from floatgate.reproduce.study import Measure, Result, quotient
-from floatgate.result.values import SOURCES
 
 MS = 10**6
 
@@ -51,7 +50,7 @@ def _rising(folder: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             own=refreshes,
             refresh=refreshes + pl.col("gc_erase_blocks_for_refresh"),
             wear=pl.col("flash_erase_wear_blocks"),
-            all=pl.sum_horizontal(f"flash_erase_{source}_blocks" for source in SOURCES),
+            all=pl.sum_horizontal(pl.col("^flash_erase_.*_blocks$")),
             reads=pl.col("read_requests"),
             read_ns=pl.col("read_latency_sum_ns"),
             end=pl.col("start_ns") + pl.col("width_ns"),

@@ -1,0 +1,47 @@
+//! What a drive's FTL is built from.
+
+use nand::{Geometry, Layouts};
+
+/// When garbage collection starts and stops, in free blocks of a plane.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct GcMarks {
+    /// Starts when fewer are free.
+    pub start: u32,
+    /// Stops when this many are free.
+    pub stop: u32,
+    /// Goes on in idle time until this many are free; 0: never works in idle time.
+    pub background_stop: u32,
+    /// One block at a time; the rest in idle time, unless fewer than `start` are free.
+    pub one_by_one: bool,
+    /// As fast as the host writes, unless somebody waits for space; otherwise as fast as it can.
+    pub paced: bool,
+}
+
+/// What a drive's FTL is built from.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The array.
+    pub geometry: Geometry,
+    /// Where slots lie in each mode.
+    pub layouts: Layouts,
+    /// Exported pages.
+    pub logical_pages: u32,
+    /// When garbage collection starts and stops.
+    pub gc: GcMarks,
+    /// Effective P/E cycles after which a block is retired; 0: never.
+    pub endurance: u32,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+impl Config {
+    /// Physical pages that a drive needs beside its data: in each plane the free blocks at which
+    /// garbage collection stops, and an open block each for the host and for moved data. With
+    /// fewer, reclaiming may find nothing to gain anywhere. What is moved takes whole program units,
+    /// so each block may keep up to one of them less one page that reclaiming it does not gain.
+    pub fn spare_needed(&self) -> u64 {
+        let blocks = u64::from(self.gc.stop + 2) * self.geometry.planes() as u64;
+        let kept = u64::from(self.geometry.slots_per_program() - 1) * self.geometry.blocks() as u64;
+        blocks * u64::from(self.geometry.pages_per_block()) + kept
+    }
+}

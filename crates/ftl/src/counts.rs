@@ -1,0 +1,45 @@
+//! What an FTL counts.
+
+use nand::{Each, Source};
+
+/// What the FTL has done so far. Pages, except erases: blocks of the flash.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct Counts {
+    /// Slots read, by source.
+    pub read: Each<Source, u64>,
+    /// Slots programmed, by source; with those that hold no data.
+    pub program: Each<Source, u64>,
+    /// Of these, the ones that hold none, because a command programs more than there was.
+    pub padding: Each<Source, u64>,
+    /// Blocks erased, by source.
+    pub erase: Each<Source, u64>,
+    /// Erases by garbage collection, by who needed the space. Where refreshes take and give back
+    /// space, that is not whoever happened to come when there was little: see `Space::needed_by`.
+    pub gc_erase_by_demand: Each<Source, u64>,
+    /// Pages moved, by source: copies that are programmed.
+    pub moved: Each<Source, u64>,
+    /// Host pages given a slot.
+    pub host_pages: u64,
+    /// Blocks reprogrammed in place.
+    pub reprogram: u64,
+    /// Pages programmed by that, one for each wordline, by source.
+    pub reprogrammed_pages: Each<Source, u64>,
+    /// Slots given up in blocks that were completed before they were full.
+    pub sealed: u64,
+    /// Blocks that began a second generation instead of being erased.
+    pub second_lives: u64,
+    /// Valid pages that stayed where they were when their block did.
+    pub kept: u64,
+    /// Slots passed over by the page-choice policy.
+    pub skipped: u64,
+    /// Copies dropped because the page had changed meanwhile.
+    pub dropped: u64,
+    /// Times a plane had to be reclaimed and had nothing to gain.
+    pub starved: u64,
+    /// Blocks retired at the end of their life.
+    pub retired: u64,
+    /// Of these, the ones retired because a page of theirs could not be read.
+    pub condemned: u64,
+    /// Victims chosen in the policy's place, after it found nothing but full blocks.
+    pub overridden: u64,
+}

@@ -1,0 +1,350 @@
+//! What the host does to the drive: reads, writes, trims; and who is told of it.
+
+use super::job::Condition;
+use crate::{
+    Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, Placement, Plan, ReadDisturb, Role,
+    StreamId, Waiting, Watch, WriteCtx,
+};
+use kernel::{BitSet, Idx, Prio, Time};
+use nand::{BlockId, Level, Ppn, Source, Store, Tag};
+
+impl<K: Kit> Ftl<K> {
+    /// Gives a host write its slot and points the map there. The caller programs the slot and then
+    /// calls [`Ftl::program_done`]. `None`: no plane that may take the page has room; it must wait
+    /// until [`Ftl::take_freed`] says so.
+    #[inline]
+    pub fn write(
+        &mut self,
+        lpn: Lpn,
+        prio: Prio,
+        waiting: &Waiting,
+        idle: &BitSet,
+        now: Time,
+    ) -> Option<Ppn> {
+        let (ppn, block, slot) = self.place(lpn, 1, prio, waiting, idle, now)?;
+        self.bind_host(lpn, ppn, block, slot, now);
+        Some(ppn)
+    }
+
+    /// The same for different pages that one command programs, at most
+    /// [`Ftl::slots_per_program`]: their slots follow one another from the one that is returned.
+    /// [`Ftl::program_done`] is called for each in this order.
+    pub fn write_unit(
+        &mut self,
+        lpns: &[Lpn],
+        prio: Prio,
+        waiting: &Waiting,
+        idle: &BitSet,
+        now: Time,
+    ) -> Option<Ppn> {
+        let pages = lpns.len() as u32;
+        let (first, block, slot) = self.place(lpns[0], pages, prio, waiting, idle, now)?;
+        self.space.pad(pages, Source::Host);
+        for (slot, &lpn) in (slot..).zip(lpns) {
+            self.bind_host(lpn, self.space.geometry.ppn(block, slot), block, slot, now);
+        }
+        Some(first)
+    }
+
+    /// The slots of one command for so many pages, of which `lpn` is the first.
+    #[inline(always)] // a call costs more than it does
+    fn place(
+        &mut self,
+        lpn: Lpn,
+        pages: u32,
+        prio: Prio,
+        waiting: &Waiting,
+        idle: &BitSet,
+        now: Time,
+    ) -> Option<(Ppn, BlockId, u32)> {
+        let (geometry, writable) = (&self.space.geometry, &self.space.writable);
+        let load = Load { geometry, writable, waiting, idle };
+        let Some(dest) = self.policies.placement.place(&load, lpn, prio) else {
+            self.jobs.press(None);
+            return None;
+        };
+        let tag = Tag { source: Source::Host, demand: Source::Host, prio };
+        let urgent = self.answers.priority && prio == Prio::High && dest.stream == StreamId::HOST;
+        let stream = if urgent { StreamId::HOST_HIGH } else { dest.stream };
+        let given = self.allocate(dest.plane, stream, lpn, tag, now);
+        if given.is_none() {
+            self.jobs.press(Some(dest.plane));
+        } else if self.jobs.pace.is_kept() {
+            self.jobs.earn(dest.plane, pages);
+        }
+        given
+    }
+
+    /// The tray of a page where one command programs several, among those of its priority: all of a
+    /// tray may go to one plane.
+    pub fn tray_of(&mut self, lpn: Lpn) -> usize {
+        if self.answers.anywhere { 0 } else { self.policies.placement.spread(lpn).index() }
+    }
+
+    /// How many trays there are for writes of one priority.
+    pub fn trays(&self) -> usize {
+        self.staged.len()
+    }
+
+    /// Whether urgent writes lie in blocks of their own.
+    pub fn separates_urgent(&self) -> bool {
+        self.answers.priority
+    }
+
+    /// Whether host writes of a stream may overtake others: blocks of this one hold nothing else.
+    #[inline]
+    pub fn is_urgent(&self, stream: StreamId) -> bool {
+        stream == StreamId::HOST_HIGH
+            || (self.answers.priority && self.answers.urgent == Some(stream))
+    }
+
+    /// The block at its read limit that a logical page lies in: the page is not read there. It may
+    /// have another place, and its block begin anew, when [`Ftl::take_relieved`] says so, or when a
+    /// job has written the page elsewhere.
+    #[inline]
+    pub fn barred(&self, lpn: Lpn) -> Option<BlockId> {
+        if !self.reads.are_counted() {
+            return None;
+        }
+        let block = self.space.geometry.block_of(self.find(lpn)?);
+        self.is_at_limit(block).then_some(block)
+    }
+
+    /// Whether the host may not read a block any more.
+    pub fn is_at_limit(&self, block: BlockId) -> bool {
+        self.reads.is_at_limit(block, self.space.array().mode(block))
+    }
+
+    /// Whether a block has left its limit since the last call: reads that wait may try again.
+    #[inline]
+    pub fn take_relieved(&mut self) -> bool {
+        std::mem::take(&mut self.reads.relieved)
+    }
+
+    /// From now on [`Ftl::take_left`] has pages, or has none.
+    #[cold]
+    pub fn await_limits(&mut self, awaited: bool) {
+        self.reads.awaited = awaited;
+        self.reads.left.clear();
+    }
+
+    /// The pages that were in a block at its read limit, and may not be any more: they have another place,
+    /// or none, or the block has left its limit. A page may be there more than once.
+    #[cold]
+    pub fn take_left(&mut self) -> Vec<Lpn> {
+        std::mem::take(&mut self.reads.left)
+    }
+
+    /// A page has left its slot.
+    #[cold]
+    pub(crate) fn note_left(&mut self, ppn: Ppn, block: BlockId) {
+        if self.is_at_limit(block) {
+            self.reads.left.extend(self.map.owner(ppn));
+        }
+    }
+
+    /// A block is about to leave its limit with all that it has.
+    #[cold]
+    pub(crate) fn note_relief(&mut self, block: BlockId) {
+        let mut slot = self.map.next_valid(block, 0).filter(|_| self.reads.awaited);
+        while let Some(at) = slot {
+            self.reads.left.extend(self.map.owner(self.space.geometry.ppn(block, at)));
+            slot = self.map.next_valid(block, at + 1);
+        }
+    }
+
+    /// Lets in a host read: where the page lies. Its block is not erased before
+    /// [`Ftl::read_done`]. The page must not be [`Ftl::barred`].
+    #[inline(always)] // every read of the host comes by
+    pub fn read(&mut self, lpn: Lpn, now: Time) -> Option<Ppn> {
+        let ppn = self.read_along(lpn)?;
+        if self.reads.are_counted() {
+            let block = self.space.geometry.block_of(ppn);
+            let at_limit = self.reads.count(block, self.space.array().mode(block));
+            if at_limit || self.space.blocks.role(block) != Role::REGULAR {
+                self.watch_read(ppn, block, at_limit, now);
+            }
+        }
+        Some(ppn)
+    }
+
+    /// The same for a page that is read with another of its physical page, which was let in: that is
+    /// one read of the block.
+    #[inline]
+    pub fn read_along(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let ppn = self.find(lpn)?;
+        self.space.blocks.pin(self.space.geometry.block_of(ppn));
+        Some(ppn)
+    }
+
+    /// The read of a host page is done; returns what the cells hold.
+    #[inline]
+    pub fn read_done(&mut self, ppn: Ppn) -> <K::Store as Store>::Page {
+        let data = self.space.read(ppn, Source::Host);
+        self.unpin(ppn);
+        data
+    }
+
+    /// A read of a slot has come back.
+    #[inline]
+    pub(crate) fn unpin(&mut self, ppn: Ppn) {
+        let block = self.space.geometry.block_of(ppn);
+        if self.space.blocks.unpin(block) {
+            self.jobs.release(Condition::Pins(block));
+        }
+    }
+
+    /// A flash read of a page that the map does not know (`unmapped-read = "flash"`).
+    pub fn unmapped_read_done(&mut self) {
+        self.space.counts.read[Source::Host] += 1;
+    }
+
+    /// A slot has been programmed.
+    #[inline]
+    pub fn program_done(
+        &mut self,
+        lpn: Lpn,
+        ppn: Ppn,
+        data: <K::Store as Store>::Page,
+        tag: Tag,
+        now: Time,
+    ) {
+        let block = self.space.geometry.block_of(ppn);
+        if self.space.program(block, ppn, data, tag.source) {
+            self.close(block, now);
+        }
+        self.jobs.release(Condition::Program(block));
+        if self.answers.interests.has(Interests::PROGRAM) {
+            let level = self.level_of(ppn);
+            self.tell(&mut |w| w.on_program(lpn, ppn, level, tag, now));
+        }
+    }
+
+    /// The same for pages that one command programs, in slots from one on.
+    pub(crate) fn unit_done(
+        &mut self,
+        first: Ppn,
+        pages: impl Iterator<Item = (Lpn, <K::Store as Store>::Page)>,
+        tag: Tag,
+        now: Time,
+    ) {
+        let listens = self.answers.interests.has(Interests::PROGRAM);
+        let mut ppn = first;
+        for (lpn, data) in pages {
+            if ppn == first {
+                self.program_done(lpn, ppn, data, tag, now);
+            } else {
+                self.space.program_along(ppn, data, tag.source);
+                if listens {
+                    let level = self.level_of(ppn);
+                    self.tell(&mut |w| w.on_program(lpn, ppn, level, tag, now));
+                }
+            }
+            ppn = Ppn::from_u32(ppn.as_u32() + 1);
+        }
+        let programmed = ppn.as_u32() - first.as_u32();
+        assert!(programmed <= self.space.unit(), "a command programmed {programmed} slots");
+    }
+
+    /// A host access, in order of arrival: for policies that watch. It is only evaluated if some do.
+    #[inline]
+    pub fn host_access(&mut self, access: impl FnOnce() -> Access) {
+        if self.answers.interests.has(Interests::ACCESS) {
+            self.watch_access(&access());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watch_access(&mut self, access: &Access) {
+        self.policies.each(|w| w.on_access(access));
+        let stored = self.find(access.lpn).map(|ppn| self.level_of(ppn));
+        self.policies.cost.follow(access, stored);
+    }
+
+    /// Tells the policies what happened. Cold, so that a drive on which nobody watches has one
+    /// test here and no code.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell(&mut self, what: &mut dyn FnMut(&mut dyn Watch)) {
+        self.policies.each(what);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watch_read(&mut self, ppn: Ppn, block: BlockId, at_limit: bool, now: Time) {
+        let mut plan = Plan::of(Source::Refresh);
+        let view = FtlView::of(&self.space, &self.map, &self.reads);
+        let policy = &mut self.policies.read_disturb;
+        if self.space.blocks.role(block) != Role::REGULAR {
+            policy.on_read(&view, ppn, now, &mut plan);
+        }
+        if at_limit {
+            policy.on_limit(&view, block, now, &mut plan);
+        }
+        self.spawn_plan(plan);
+    }
+
+    /// The earliest time that a policy wants to be woken at.
+    pub fn next_timer(&mut self) -> Option<Time> {
+        if !self.answers.interests.has(Interests::TIMER) {
+            return None;
+        }
+        let mut earliest: Option<Time> = None;
+        self.policies.each(|w| earliest = earliest.into_iter().chain(w.next_timer()).min());
+        earliest
+    }
+
+    /// Wakes the policies whose time has come.
+    pub fn on_timer(&mut self, now: Time) {
+        let view = FtlView::of(&self.space, &self.map, &self.reads);
+        let mut plans = Vec::new();
+        self.policies.each_as(|source, w| {
+            if w.next_timer().is_some_and(|at| at <= now) {
+                let mut plan = Plan::of(source);
+                w.on_timer(&view, now, &mut plan);
+                plans.push(plan);
+            }
+        });
+        for plan in plans {
+            self.spawn_plan(plan);
+        }
+    }
+
+    // ── Levels ──────────────────────────────────────────────────────────────────────────────────
+
+    /// The level at which a slot was programmed.
+    #[inline]
+    pub fn level_of(&self, ppn: Ppn) -> Level {
+        self.levels.get(ppn)
+    }
+
+    /// The level of every program, if there is one for all.
+    #[inline]
+    pub fn constant_level(&self) -> Option<Level> {
+        self.levels.constant
+    }
+
+    /// Decides the level of a program when it is dispatched, and remembers it. `circumstances` is
+    /// only evaluated if levels vary.
+    #[inline]
+    pub fn decide_level(&mut self, ppn: Ppn, circumstances: impl FnOnce() -> WriteCtx) -> Level {
+        if let Some(level) = self.levels.constant {
+            return level;
+        }
+        let level = self.policies.cost.level(&circumstances());
+        let (block, slot) = self.space.geometry.split(ppn);
+        let unit = self.space.unit();
+        if unit == 1 {
+            self.levels.set(ppn, level);
+            return level;
+        }
+        // The finest that is asked for any page holds for all that the command programs.
+        let (first, asked) = (slot - slot % unit, level);
+        let level = if slot == first { level } else { level.min(self.levels.get(ppn)) };
+        for slot in first..first + unit {
+            self.levels.set(self.space.geometry.ppn(block, slot), level);
+        }
+        asked
+    }
+}

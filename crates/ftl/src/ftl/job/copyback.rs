@@ -1,0 +1,93 @@
+//! Moves that leave the data in the die: a page is read into its plane's register and programmed from
+//! there, and the channel carries nothing.
+//!
+//! Nobody corrects the errors of such a page on its way, so it may be moved like that only so often before
+//! it goes through the controller again. A page stays whole or not at all, and only collection moves it
+//! so. The register holds one page: the die does nothing else between read and program.
+
+use super::{JobId, Task};
+use crate::{Ftl, Hold, Kit};
+use kernel::IndexVec;
+use nand::{BlockId, Ppn};
+
+/// What drives with such moves keep.
+pub(crate) struct Copyback {
+    limit: u8,
+    /// How often the data in each page were moved without having been corrected, by its first slot.
+    times: IndexVec<Ppn, u8>,
+    /// Slots whose data were moved so.
+    pub(crate) moved: u64,
+}
+
+impl<K: Kit> Ftl<K> {
+    /// From now on collection moves pages inside their plane, each at most so often in a row.
+    pub fn copy_back(&mut self, limit: u8) {
+        let times = IndexVec::filled(0, self.space.geometry.pages());
+        self.jobs.copyback = Some(Box::new(Copyback { limit, times, moved: 0 }));
+    }
+
+    /// Slots whose data were moved inside their planes; none where that is not done.
+    pub fn copied_back(&self) -> Option<u64> {
+        self.jobs.copyback.as_ref().map(|copyback| copyback.moved)
+    }
+
+    /// A job is about to read a page from a slot on, of which so many slots leave: whether the data stay in
+    /// the die.
+    #[cold]
+    pub(super) fn stays(&mut self, id: JobId, from: Ppn, slots: u32) {
+        let Some(copyback) = &self.jobs.copyback else { return };
+        let whole = copyback.times[from] < copyback.limit && slots == self.space.unit();
+        // The plane has lent its last block, as what the victim before left fits the open one. It comes
+        // back when that is programmed, so nothing goes ahead of it.
+        let job = self.jobs.get(id);
+        let behind = job.load.owes() && self.space.free_blocks(job.plane) == 0;
+        let allowed = whole && !behind;
+        let job = self.jobs.get_mut(id);
+        job.stays = allowed && matches!(job.task, Task::Collect(_));
+        if job.stays {
+            job.hold = Hold::Die;
+        }
+    }
+
+    /// The page that a job has read has its slots: whether its data are programmed from the register. If
+    /// not, they have to come out first.
+    #[cold]
+    pub(super) fn copies_back(&mut self, id: JobId, from: Ppn, to: Ppn) {
+        let geometry = self.space.geometry;
+        let [(old, _), (new, slot)] = [from, to].map(|ppn| geometry.split(ppn));
+        let inside = geometry.plane_of(old) == geometry.plane_of(new);
+        let next = self.space.array().next_page(new) == slot;
+        let unit = self.space.unit();
+        let job = self.jobs.get_mut(id);
+        job.hold = Hold::Place;
+        job.stays &= inside && next;
+        job.comes_out = if job.stays { 0 } else { unit };
+        let stays = job.stays;
+        if let Some(copyback) = &mut self.jobs.copyback
+            && stays
+        {
+            copyback.times[to] = copyback.times[from] + 1;
+            copyback.moved += u64::from(unit);
+        }
+    }
+
+    /// What was read is not to be moved after all.
+    #[cold]
+    pub(super) fn leaves_the_register(&mut self, id: JobId) {
+        let unit = self.space.unit();
+        let job = self.jobs.get_mut(id);
+        job.hold = Hold::Place;
+        job.stays = false;
+        job.comes_out = if job.load.is_empty() { 0 } else { unit };
+    }
+
+    /// A block has been erased: what it will hold has not been moved.
+    #[cold]
+    pub(super) fn forget_copies(&mut self, block: BlockId) {
+        let geometry = self.space.geometry;
+        let Some(copyback) = &mut self.jobs.copyback else { return };
+        for slot in 0..geometry.pages_per_block() {
+            copyback.times[geometry.ppn(block, slot)] = 0;
+        }
+    }
+}

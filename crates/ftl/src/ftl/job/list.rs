@@ -1,0 +1,404 @@
+//! The running jobs, those whose turn it is, and those that wait; how they come about, and how they
+//! are run without time.
+
+use super::{Action, Collect, Copyback, Doing, Job, JobId, Load, Pace, Page, Task};
+use crate::{
+    Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Kit, Plan, PlaneView, State, Step,
+    StreamId, Wear,
+};
+use kernel::{IndexVec, Prio, Time};
+use nand::{BlockId, DieId, Each, Geometry, PlaneId, Source, Tag};
+use slab::Slab;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a job waits for.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Condition {
+    /// A free block in this plane; `None`: in any, where pages may go to any.
+    Space(Option<PlaneId>),
+    /// The last read on its way to this block.
+    Pins(BlockId),
+    /// A program into this block.
+    Program(BlockId),
+}
+
+pub(crate) struct Jobs<D> {
+    pub(super) running: Slab<Job<D>>,
+    pub(super) ready: VecDeque<JobId>,
+    /// Background jobs that turned urgent.
+    pub(super) promoted: Vec<JobId>,
+    /// Those that wait for each condition, in the order in which they came.
+    parked: BTreeMap<Condition, Vec<JobId>>,
+    /// How many work in each plane for each source.
+    working: IndexVec<PlaneId, Each<Source, u32>>,
+    /// How often a job has waited.
+    pub(super) parkings: u64,
+    /// Background jobs of policies that have not started, by die.
+    idle: IndexVec<DieId, VecDeque<JobId>>,
+    pub(super) idle_total: usize,
+    /// The job that reclaims blocks of each plane, if one runs.
+    pub(super) collectors: IndexVec<PlaneId, Option<JobId>>,
+    /// How fast they go.
+    pub(crate) pace: Pace,
+    /// Present where pages are moved inside their planes.
+    pub(crate) copyback: Option<Box<Copyback>>,
+    geometry: Geometry,
+    /// Their share of them.
+    pub(crate) counts: Counts,
+}
+
+impl<D> Jobs<D> {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        Self {
+            running: Slab::new(),
+            ready: VecDeque::new(),
+            promoted: Vec::new(),
+            parked: BTreeMap::new(),
+            working: IndexVec::filled(Each::default(), geometry.planes()),
+            parkings: 0,
+            idle: IndexVec::filled(VecDeque::new(), geometry.dies()),
+            idle_total: 0,
+            collectors: IndexVec::filled(None, geometry.planes()),
+            pace: Pace::default(),
+            copyback: None,
+            geometry: *geometry,
+            counts: Counts::default(),
+        }
+    }
+
+    /// A job that has not begun.
+    pub(super) fn job(&self, task: Task, tag: Tag, plane: PlaneId) -> Job<D> {
+        let (home, doing) = (self.geometry.die_of_plane(plane), Doing::Nothing);
+        let load = Load::default();
+        let (hold, background) = (Hold::Place, false);
+        let (waits, stays, comes_out) = (false, false, 0);
+        Job { tag, plane, home, background, waits, hold, stays, comes_out, doing, task, load }
+    }
+
+    pub(super) fn add(&mut self, job: Job<D>) -> JobId {
+        self.working[job.plane][job.tag.source] += 1;
+        JobId::from_u32(self.running.insert(job) as u32)
+    }
+
+    /// A job is over.
+    #[inline]
+    pub(super) fn remove(&mut self, id: JobId) {
+        let job = self.running.remove(id.as_u32() as usize);
+        self.working[job.plane][job.tag.source] -= 1;
+        // Its number will be another job's.
+        self.demote(id);
+    }
+
+    /// A job that has become urgent is so no more, before anybody has heard of it.
+    fn demote(&mut self, id: JobId) {
+        if !self.promoted.is_empty() {
+            self.promoted.retain(|promoted| *promoted != id);
+        }
+    }
+
+    /// Whether a job gives way to everything else from now on. It is at hand: nobody has to be told.
+    pub(super) fn set_background(&mut self, id: JobId, background: bool) {
+        self.get_mut(id).background = background;
+        if background {
+            self.demote(id);
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, id: JobId) -> &Job<D> {
+        &self.running[id.as_u32() as usize]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, id: JobId) -> &mut Job<D> {
+        &mut self.running[id.as_u32() as usize]
+    }
+
+    /// Whether one works in the plane for `source`.
+    pub(super) fn at_work(&self, plane: PlaneId, source: Source) -> bool {
+        self.working[plane][source] > 0
+    }
+
+    // ── Whose turn it is ────────────────────────────────────────────────────────────────────────
+
+    /// A job may start; one for idle time when its die has nothing else to do.
+    pub(super) fn start(&mut self, job: Job<D>) {
+        let (home, background) = (job.home, job.background);
+        let id = self.add(job);
+        if background {
+            self.idle[home].push_back(id);
+            self.idle_total += 1;
+        } else {
+            self.ready.push_back(id);
+        }
+    }
+
+    fn take_idle(&mut self, die: DieId) -> Option<JobId> {
+        self.idle[die].pop_front().inspect(|_| self.idle_total -= 1)
+    }
+
+    #[cold]
+    pub(super) fn park(&mut self, job: JobId, until: Condition) -> Action {
+        self.parkings += 1;
+        if let Condition::Space(plane) = until {
+            self.press(plane);
+        }
+        self.get_mut(job).waits = true;
+        self.parked.entry(until).or_default().push(job);
+        Action::Wait
+    }
+
+    /// A condition holds: the jobs that wait for it are ready.
+    #[inline]
+    pub(crate) fn release(&mut self, now: Condition) {
+        if !self.parked.is_empty() {
+            self.release_parked(now);
+        }
+    }
+
+    #[cold]
+    fn release_parked(&mut self, now: Condition) {
+        for job in self.parked.remove(&now).unwrap_or_default() {
+            self.get_mut(job).waits = false;
+            self.ready.push_back(job);
+        }
+    }
+
+    /// Somebody waits for space in a plane, or in any: there, collection has no pace until it made
+    /// some.
+    #[cold]
+    pub(crate) fn press(&mut self, plane: Option<PlaneId>) {
+        if self.pace.is_kept() {
+            let all = 0..self.geometry.planes() as u32;
+            let planes = plane.map_or(all, |plane| plane.as_u32()..plane.as_u32() + 1);
+            for plane in planes {
+                let plane = PlaneId::from_u32(plane);
+                self.pace.press(plane);
+                self.urge(plane);
+            }
+        }
+    }
+
+    /// The host has written pages into a plane, and collection has a pace.
+    #[cold]
+    pub(crate) fn earn(&mut self, plane: PlaneId, pages: u32) {
+        if self.pace.earn(plane, pages) {
+            self.urge(plane);
+        }
+    }
+
+    /// The collector of a plane is late: it gives way no more.
+    pub(super) fn urge(&mut self, plane: PlaneId) {
+        if let Some(id) = self.collectors[plane]
+            && std::mem::take(&mut self.get_mut(id).background)
+        {
+            self.promoted.push(id);
+        }
+    }
+
+    // ── Collectors ──────────────────────────────────────────────────────────────────────────────
+
+    /// Reclaims blocks of `plane` because `demand` needs space there, and how urgently.
+    pub(crate) fn collect(&mut self, plane: PlaneId, demand: Source, prio: Prio) {
+        let Some(id) = self.collectors[plane] else {
+            let id = self.add_collector(plane, Tag { prio, ..Tag::gc_for(demand) }, false);
+            self.ready.push_back(id);
+            return;
+        };
+        let job = self.get_mut(id);
+        job.tag.prio = prio.max(job.tag.prio);
+        if self.pace.is_kept() {
+            if demand != Source::Host {
+                self.press(Some(plane));
+            }
+            return;
+        }
+        let job = self.get_mut(id);
+        // Idle-time work that has become urgent goes on as a foreground job.
+        if std::mem::take(&mut job.background) && !job.waits {
+            self.promoted.push(id);
+        }
+    }
+
+    pub(super) fn add_collector(&mut self, plane: PlaneId, tag: Tag, background: bool) -> JobId {
+        let job = self.job(Task::Collect(Collect::Choose), tag, plane);
+        let id = self.add(Job { background, ..job });
+        self.collectors[plane] = Some(id);
+        id
+    }
+}
+
+impl<K: Kit> Ftl<K> {
+    /// Asks the wear leveller, now that a block was erased.
+    pub(super) fn balance(&mut self, erased: BlockId, tag: Tag, now: Time) {
+        if !self.answers.wear || !matches!(tag.source, Source::Gc | Source::Refresh) {
+            return;
+        }
+        let plane = self.space.geometry.plane_of(erased);
+        // One at a time: the spread that the last answer was about may be gone when it is done.
+        if self.jobs.at_work(plane, Source::Wear) {
+            return;
+        }
+        // Wear levelling is after cold data, and a block to which the read-disturb policy gave a role
+        // is worn little because it endures many reads.
+        let ftl = FtlView::of(&self.space, &self.map, &self.reads);
+        let spares = self.reads.are_counted() && self.victims.exclude(&ftl, plane, |_| true);
+        let excluded = spares.then_some(&self.victims.excluded);
+        let mut plan = Plan::of(Source::Wear);
+        let plane = PlaneView { ftl, plane, now, from: 0, excluded };
+        self.policies.wear.balance(&Balance { plane, erased }, &mut plan);
+        self.spawn_plan(plan);
+    }
+
+    /// Takes a block out of service because a page of it could not be read: what is valid moves
+    /// away, and the block is retired when it is empty. Each plane empties one such block at a
+    /// time; the others go when garbage collection or another failure comes to them.
+    pub fn condemn(&mut self, block: BlockId) {
+        let plane = self.space.geometry.plane_of(block);
+        if !self.space.condemn(block)
+            || self.space.blocks.state(block) == State::Moving
+            || self.jobs.at_work(plane, Source::Refresh)
+        {
+            return;
+        }
+        let steps = vec![Step::Reclaim { block, to: Dest::Stream(StreamId::GC) }];
+        self.spawn_plan(Plan { steps, ..Plan::of(Source::Refresh) });
+    }
+
+    /// Jobs that are running or waiting.
+    pub fn running_jobs(&self) -> usize {
+        self.jobs.running.len()
+    }
+
+    /// How often a job has waited: for space, for reads on their way, for a program.
+    pub fn job_waits(&self) -> u64 {
+        self.jobs.parkings
+    }
+
+    /// The next job to start or to go on with; the driver asks until there is none.
+    #[inline]
+    pub fn take_ready(&mut self) -> Option<JobId> {
+        self.jobs.ready.pop_front()
+    }
+
+    /// Whether a job wants to start, or turned urgent.
+    #[inline]
+    pub fn has_ready(&self) -> bool {
+        !self.jobs.ready.is_empty() || !self.jobs.promoted.is_empty()
+    }
+
+    /// Background jobs that turned urgent since the last call.
+    #[inline]
+    pub fn take_promoted(&mut self) -> Option<JobId> {
+        self.jobs.promoted.pop()
+    }
+
+    /// A running job.
+    #[inline]
+    pub fn job(&self, id: JobId) -> &Job<Page<K>> {
+        self.jobs.get(id)
+    }
+
+    /// Whether an idle die might find work at all.
+    #[inline]
+    pub fn offers_idle_work(&self) -> bool {
+        self.answers.idle || self.jobs.idle_total > 0
+    }
+
+    /// Work for a die that has nothing else to do: re-writes that the cost policy wants, then
+    /// background jobs of policies, then garbage collection ahead of need.
+    #[inline(never)] // or its registers are saved whenever a die looks for work
+    pub fn idle_job(&mut self, die: DieId) -> Option<JobId> {
+        self.idle_rewrite(die).or_else(|| self.jobs.take_idle(die)).or_else(|| self.idle_gc(die))
+    }
+
+    fn idle_rewrite(&mut self, die: DieId) -> Option<JobId> {
+        if !self.answers.interests.has(Interests::IDLE) {
+            return None;
+        }
+        let view = FtlView::of(&self.space, &self.map, &self.reads);
+        let lpn = self.policies.cost.rewrite(die, &view)?;
+        let geometry = &self.space.geometry;
+        let plane = geometry.plane_of(geometry.block_of(self.find(lpn)?));
+        let job = self.jobs.job(Task::Rewrite(Some(lpn)), Tag::of(Source::Rewrite), plane);
+        Some(self.jobs.add(Job { background: true, ..job }))
+    }
+
+    fn idle_gc(&mut self, die: DieId) -> Option<JobId> {
+        let mark = self.config.gc.background_stop;
+        if mark == 0 {
+            return None;
+        }
+        let indices = 0..self.space.geometry.planes_per_die() as u32;
+        let mut planes = indices.map(|index| self.space.geometry.plane_in(die, index));
+        let plane = planes.find(|plane| {
+            self.jobs.collectors[*plane].is_none()
+                && !self.space.is_starved(*plane)
+                && self.space.is_short(*plane, mark)
+        })?;
+        Some(self.jobs.add_collector(plane, Tag::gc_for(Source::Host), true))
+    }
+
+    /// Carries out every ready job at once, without time: for tests and preconditioning.
+    pub fn settle(&mut self, now: Time) {
+        while let Some(id) = self.take_ready() {
+            self.run_job(id, now);
+        }
+        self.jobs.promoted.clear();
+    }
+
+    /// Carries out one job until it ends or waits.
+    ///
+    /// # Panics
+    ///
+    /// If there is no end: collection that gains nothing, because of a policy that wastes as many
+    /// pages as it wins.
+    pub fn run_job(&mut self, id: JobId, now: Time) {
+        let limit = 100 * self.space.geometry.pages();
+        for _ in 0..limit {
+            if matches!(self.advance(id, now), Action::Done | Action::Wait) {
+                return;
+            }
+        }
+        let job = self.jobs.get(id);
+        let (tag, plane) = (job.tag, job.plane);
+        panic!("a job of plane {plane} ({tag:?}) has had {limit} actions, and there is no end");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nand::Shape;
+
+    #[test]
+    fn those_who_wait_for_one_thing_go_on_in_the_order_in_which_they_came() {
+        let [plane, other] = [0, 1].map(PlaneId::from_u32);
+        let block = BlockId::from_u32(0);
+        let shape = Shape { planes_per_die: 2, ..crate::small::SMALL };
+        let mut jobs = Jobs::<()>::new(&Geometry::new(shape).expect("a drive"));
+        let until = [
+            Condition::Space(Some(plane)),
+            Condition::Pins(block),
+            Condition::Space(Some(other)),
+            Condition::Program(block),
+            Condition::Space(Some(plane)),
+        ];
+        for until in until {
+            let job = jobs.job(Task::Rewrite(None), Tag::of(Source::Rewrite), plane);
+            let id = jobs.add(job);
+            jobs.park(id, until);
+        }
+        assert!(jobs.at_work(plane, Source::Rewrite) && !jobs.at_work(other, Source::Rewrite));
+        jobs.release(Condition::Space(Some(plane)));
+        jobs.release(Condition::Pins(block));
+        assert_eq!(jobs.ready, [0, 4, 1].map(JobId::from_u32));
+        let waits: Vec<bool> = jobs.running.iter().map(|(_, job)| job.waits).collect();
+        assert_eq!(waits, [false, false, true, true, false]);
+        let parked = [until[2], until[3]].into_iter().zip([2, 3].map(|n| vec![JobId::from_u32(n)]));
+        assert_eq!(jobs.parked, parked.collect());
+        assert_eq!(jobs.parkings, 5);
+        (0..5).for_each(|n| jobs.remove(JobId::from_u32(n)));
+        assert!(!jobs.at_work(plane, Source::Rewrite));
+    }
+}

@@ -1,0 +1,232 @@
+//! Running the steps of a plan.
+
+use super::{Action, Condition, Doing, Job, JobId, Leaving, Task, Then};
+use crate::{Dest, Ftl, FtlView, Kit, Plan, ReadDisturb, Role, State, Step};
+use kernel::{Prio, Time};
+use nand::{BlockId, Mode, Source, Tag};
+
+/// Pages of a wordline of a block that can be reprogrammed to low density.
+const BITS: u32 = 3;
+
+/// A plan that is being carried out.
+#[derive(Default)]
+pub(super) struct Run {
+    /// What is left of it, the next step last, with how often the block of each step was erased when
+    /// the plan was made.
+    steps: Vec<(Step, u32)>,
+    pub(super) at: At,
+    /// Pages that have been read since the last copying step began.
+    pub(super) copied: u32,
+}
+
+/// What a plan is at.
+#[derive(Default)]
+pub(super) enum At {
+    /// The next step.
+    #[default]
+    Next,
+    Pages(Leaving),
+    /// The block was given back while there was no space; it is to be taken again.
+    Retake(BlockId, Dest),
+    /// The block is to be reprogrammed when nobody reads the pages that it loses.
+    Squeeze(Squeeze),
+}
+
+/// What a block that loses pages in place is afterwards: see [`Step::Reprogram`].
+#[derive(Copy, Clone)]
+pub(super) struct Squeeze {
+    block: BlockId,
+    surcharge: u16,
+    role: Role,
+    keep_reads: bool,
+}
+
+impl<K: Kit> Ftl<K> {
+    pub(crate) fn spawn_plan(&mut self, plan: Plan) {
+        let Some(block) = plan.steps.first().map(step_block) else { return };
+        let plane = self.space.geometry.plane_of(block);
+        let erases = self.space.array().erases();
+        let steps = plan.steps.into_iter().rev().map(|step| {
+            let life = erases[step_block(&step)];
+            (step, life)
+        });
+        let run = Run { steps: steps.collect(), ..Run::default() };
+        let job = self.jobs.job(Task::Plan(run), Tag::of(plan.source), plane);
+        self.jobs.start(Job { background: plan.background, hold: plan.hold, ..job });
+    }
+
+    /// Goes on with a plan. `None`: pages are to move.
+    #[inline(never)]
+    pub(super) fn follow(&mut self, id: JobId, run: &mut Run, now: Time) -> Option<Action> {
+        loop {
+            let wait = match run.at {
+                At::Pages(_) => return None,
+                At::Squeeze(Squeeze { block, .. }) if self.space.blocks.pins(block) > 0 => {
+                    Some(Condition::Pins(block))
+                }
+                At::Squeeze(squeeze) => {
+                    run.at = At::Next;
+                    if let Some(action) = self.squeeze(id, squeeze, run.copied) {
+                        return Some(action);
+                    }
+                    None
+                }
+                At::Retake(block, to) => {
+                    // Another job may have taken it since.
+                    run.at = self.reclaim_closed(id, block, to);
+                    None
+                }
+                At::Next => {
+                    let Some((step, life)) = run.steps.pop() else { return Some(Action::Done) };
+                    if self.space.array().erases()[step_block(&step)] != life {
+                        continue; // it was reclaimed since, and is another block now
+                    }
+                    self.begin_step(id, run, step, now)
+                }
+            };
+            if let Some(wait) = wait {
+                return Some(self.jobs.park(id, wait));
+            }
+        }
+    }
+
+    /// Begins a step of a plan. `Some`: it is to begin again after a wait.
+    fn begin_step(&mut self, id: JobId, run: &mut Run, step: Step, now: Time) -> Option<Condition> {
+        match step {
+            Step::Copy { from, pages, to } => {
+                if !matches!(self.space.blocks.state(from), State::Free | State::Bad) {
+                    let dest = if let Dest::Fresh(stream) = to {
+                        let (plane, tag) =
+                            (self.space.geometry.plane_of(from), self.jobs.get(id).tag);
+                        self.open(plane, stream, tag).map_or(Dest::Stream(stream), Dest::Block)
+                    } else {
+                        to
+                    };
+                    let then = Then::Stay;
+                    run.at = At::Pages(Leaving { block: from, pages, cursor: 0, dest, then });
+                    run.copied = 0;
+                }
+            }
+            Step::ReclaimAtLimit { block, .. } if !self.is_at_limit(block) => {}
+            Step::Reclaim { block, to } | Step::ReclaimAtLimit { block, to } => {
+                if let Some(wait) = self.seal(block, now) {
+                    run.steps.push((step, self.space.array().erases()[block]));
+                    return Some(wait);
+                }
+                run.at = self.reclaim_closed(id, block, to);
+            }
+            Step::Reprogram { block, surcharge, role, keep_reads } => {
+                let full = self.space.array().mode(block) == Mode::Full;
+                if full && self.space.blocks.state(block) == State::Closed {
+                    run.at = At::Squeeze(Squeeze { block, surcharge, role, keep_reads });
+                    self.space.blocks.begin_move(block);
+                }
+            }
+            Step::SetRole(block, role) => self.space.blocks.role[block] = role,
+            Step::ResetReads(block) => {
+                self.note_relief(block);
+                if self.reads.restart(block).is_some() {
+                    self.policies.read_disturb.on_reset(block, now);
+                }
+            }
+            Step::Seal(block) => {
+                let wait = self.seal(block, now)?;
+                run.steps.push((step, self.space.array().erases()[block]));
+                return Some(wait);
+            }
+        }
+        None
+    }
+
+    /// Begins to reclaim a block, unless another job has taken it.
+    fn reclaim_closed(&mut self, id: JobId, block: BlockId, to: Dest) -> At {
+        if self.space.blocks.state(block) != State::Closed {
+            return At::Next;
+        }
+        let source = self.jobs.get(id).tag.source;
+        At::Pages(self.begin_reclaim(block, to, source))
+    }
+
+    /// Makes a partly written block complete. `Some`: what to wait for before it is.
+    fn seal(&mut self, block: BlockId, now: Time) -> Option<Condition> {
+        match self.space.blocks.state(block) {
+            State::Open => {}
+            State::Full => return Some(Condition::Program(block)),
+            State::Free | State::Closed | State::Moving | State::Bad => return None,
+        }
+        let plane = self.space.geometry.plane_of(block);
+        let frontier = self.space.is_frontier(block);
+        // A victim may be on its way there, and no other place be left for its pages.
+        if frontier && !self.space.reserves(plane) {
+            return Some(self.space_in(plane));
+        }
+        self.space.counts.sealed += self.space.complete(block);
+        if frontier {
+            self.collect_if_short(plane, Source::Refresh, Prio::Normal);
+        }
+        if !self.space.is_programmed(block) {
+            return Some(Condition::Program(block));
+        }
+        self.close(block, now);
+        None
+    }
+
+    /// A block that is to lose pages in place is ready. `None`: it is kept as it is.
+    fn squeeze(&mut self, id: JobId, squeeze: Squeeze, copied: u32) -> Option<Action> {
+        let block = squeeze.block;
+        let view = FtlView::of(&self.space, &self.map, &self.reads);
+        if self.may_squeeze(block) && self.policies.read_disturb.may_reprogram(&view, block) {
+            let wordlines = self.wordlines(block);
+            let known = copied.min(wordlines);
+            self.jobs.get_mut(id).doing = Doing::Reprogramming { squeeze, known };
+            return Some(Action::Reprogram { block, wordlines, known });
+        }
+        self.jobs.counts.dropped += 1;
+        self.give_back(block);
+        None
+    }
+
+    #[inline(never)]
+    pub(super) fn reprogrammed(&mut self, done: Squeeze, known: u32, source: Source, now: Time) {
+        let Squeeze { block, surcharge, role, keep_reads } = done;
+        assert!(self.may_squeeze(block), "block {block} was to lose pages that were not copied");
+        let wordlines = self.wordlines(block);
+        self.space.reprogram(block, surcharge, role, wordlines, source);
+        let slots = u64::from(self.space.geometry.slots_per_page());
+        self.space.counts.read[source] += u64::from(BITS * wordlines - known) * slots;
+        self.note_relief(block);
+        if keep_reads {
+            self.reads.relieved |= self.reads.are_counted();
+        } else {
+            self.reads.restart(block);
+        }
+        self.close(block, now);
+        self.policies.read_disturb.on_reprogrammed(block, now);
+    }
+
+    /// Wordlines of a block that hold data.
+    fn wordlines(&self, block: BlockId) -> u32 {
+        let row = self.space.geometry.slots_per_page();
+        let whole = self.space.geometry.pages_per_block() / row / BITS * BITS;
+        (self.space.array().next_page(block) / row).min(whole).div_ceil(BITS)
+    }
+
+    /// Whether nothing valid lies in the pages that low density loses.
+    fn may_squeeze(&self, block: BlockId) -> bool {
+        let stays = |slot| self.space.layouts.is_slot(Mode::Low, slot);
+        let mut slots = 0..self.space.geometry.pages_per_block();
+        slots.all(|slot| stays(slot) || !self.map.is_valid(block, slot))
+    }
+}
+
+fn step_block(step: &Step) -> BlockId {
+    match step {
+        Step::Copy { from: block, .. }
+        | Step::Reclaim { block, .. }
+        | Step::ReclaimAtLimit { block, .. }
+        | Step::Reprogram { block, .. }
+        | Step::SetRole(block, _)
+        | Step::ResetReads(block)
+        | Step::Seal(block) => *block,
+    }
+}

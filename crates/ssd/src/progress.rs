@@ -1,0 +1,45 @@
+//! How far a run has come, and why it may stop before its end.
+
+use kernel::Time;
+use workload::TraceError;
+
+/// How far a run has come; or whoever has a drive in hand, with stages of their own.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Progress<S = Stage> {
+    /// What is being done.
+    pub stage: S,
+    /// Requests (or, when preconditioning, page writes) done.
+    pub done: u64,
+    /// Out of how many, where that is known.
+    pub total: Option<u64>,
+    /// The simulated time.
+    pub now: Time,
+}
+
+/// The stages of a run.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// The workload is read to find the pages that must be there before the run.
+    Reading,
+    /// These pages are written.
+    Filling,
+    /// The drive is written until its write amplification is flat: how much is not known before.
+    Ageing,
+    /// Requests are served.
+    Running,
+}
+
+/// Why the loop stopped before its end.
+#[derive(Debug)]
+pub enum Interrupted {
+    /// The caller asked for it.
+    Stopped,
+    /// The workload could not be read.
+    Workload(TraceError),
+}
+
+impl From<TraceError> for Interrupted {
+    fn from(e: TraceError) -> Self {
+        Self::Workload(e)
+    }
+}

@@ -1,0 +1,83 @@
+//! How and when a run ended.
+
+use super::About;
+use crate::config::capacity;
+use crate::result::evidence::Evidence;
+use crate::result::shape::table;
+use crate::sim::WorkLeft as Left;
+use ftl::Kit;
+
+pub(crate) const ABOUT: About = About::section(
+    "How and when the run ended. It ends with the last request, or with the last program of the \
+     data in the write buffer. All counts are up to this time. An operation that is under way \
+     counts with the time it has taken.",
+);
+
+pub(crate) type Section = EndOfRun;
+
+table! {
+    /// The end of a run.
+    struct EndOfRun {
+        /// `completed`, or `worn-out` for a drive whose life ended.
+        state: &'static str;
+        /// The time of the end.
+        at_ns: u64, "ns";
+        /// The reason why the life of the drive ended. Null for a completed run.
+        reason: Option<String>;
+        /// The work that the drive still had to do, measured by doing it. No other number of the
+        /// result includes it. Null for a drive whose life ended.
+        work_left: Option<WorkLeft>, later null;
+    }
+}
+
+table! {
+    /// Work that a drive still has to do.
+    struct WorkLeft {
+        /// Pages to move.
+        moves: u64, "pages";
+        /// Blocks to erase.
+        erases: u64, "blocks";
+        /// The time that this takes, of all dies together.
+        die_seconds: f64, "s";
+    }
+}
+
+impl WorkLeft {
+    pub(crate) fn of(left: Left) -> Self {
+        let Left { moves, erases, die_time } = left;
+        Self { moves, erases, die_seconds: die_time.as_secs_f64() }
+    }
+}
+
+/// What the drive has yet to do is added when the drive has done it.
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+    let (state, at_ns, reason) = match e.sim.worn_out_at() {
+        None => ("completed", e.end_ns(), None),
+        Some(at) => ("worn-out", at.as_ns(), Some(why(e))),
+    };
+    EndOfRun { state, at_ns, reason, work_left: None }
+}
+
+/// Why the life of the drive ended.
+fn why<K: Kit>(e: &Evidence<'_, K>) -> String {
+    let (drive, counts) = (e.drive, e.counts);
+    let planes = u64::from(drive.geometry.units().planes);
+    let blocks = drive.geometry.blocks() as u64 * planes;
+    let (worn, lost) = ((counts.retired - counts.condemned) * planes, counts.condemned * planes);
+    let cycles = drive.reliability.endurance;
+    let why = match (worn, lost) {
+        (_, 0) => format!("{worn} of {blocks} blocks reached their {cycles} P/E cycles and were"),
+        (0, lost) => {
+            format!("{lost} of {blocks} blocks held pages that could not be read and were")
+        }
+        (_, lost) => format!(
+            "of {blocks} blocks {worn} reached their {cycles} P/E cycles and {lost} held pages \
+             that could not be read; these were"
+        ),
+    };
+    format!(
+        "{why} retired; what is left cannot hold the drive's {} and the space that garbage \
+         collection needs",
+        capacity(drive),
+    )
+}

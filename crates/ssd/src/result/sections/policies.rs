@@ -1,0 +1,113 @@
+//! The policies of a drive, and what they did.
+
+use super::About;
+use crate::result::evidence::Evidence;
+use crate::result::names::FamilyNames;
+use crate::result::shape::{EachName, table};
+use ftl::{Cost, Kit, ReadDisturb, Throttle};
+use nand::Source;
+use policies::Family;
+use serde_json::{Map, Value as Json, json};
+
+pub(crate) const ABOUT: About = About::section(
+    "The policy of each family, and its counts. A count that the drive keeps for all policies of a \
+     family has the same name in all of them.",
+);
+
+pub(crate) type Section = EachName<FamilyNames, PolicyInRun>;
+
+table! {
+    /// A policy in a run.
+    struct PolicyInRun {
+        /// The name.
+        name: String;
+        /// The parameters, by name.
+        params: Json;
+        /// The memory that it needs in a real drive.
+        dram_bytes: u64, "bytes";
+        /// Counts, by name.
+        counters: Json;
+    }
+}
+
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+    let families = Family::ALL.into_iter().zip(e.counters);
+    EachName::new(families.map(|(family, own)| {
+        let (name, params) = e.drive.policies.get(family);
+        let mut counters = counted(e, family, name);
+        for &(counter, n) in own {
+            // A policy from outside may count what is counted here under the same name.
+            let taken = counters.contains_key(counter);
+            let key = if taken { format!("own_{counter}") } else { counter.to_owned() };
+            counters.insert(key, json!(n));
+        }
+        PolicyInRun {
+            name: name.to_owned(),
+            params: params.as_map().clone().into(),
+            dram_bytes: dram_bytes(e, family),
+            counters: counters.into(),
+        }
+    }))
+}
+
+/// What the mechanism counts for a policy.
+// Long for its list of families.
+fn counted<K: Kit>(e: &Evidence<'_, K>, family: Family, name: &str) -> Map<String, Json> {
+    let (counts, waits) = (e.counts, e.sim.wait_stats());
+    let programs = counts.program.total();
+    let mut counters = Map::new();
+    let mut put = |name: &str, n: u64| counters.insert(name.to_owned(), n.into());
+    match family {
+        Family::Cost => {
+            put("programs", programs);
+        }
+        Family::Coding => {
+            put("programs", programs);
+            if name != Family::Coding.default() {
+                put("second_generations", counts.second_lives);
+                put("kept_pages", counts.kept);
+            }
+        }
+        Family::PageChoice => {
+            put("pages", programs);
+            put("skipped", counts.skipped);
+        }
+        Family::Victim => {
+            put("reclaimed", counts.erase[Source::Gc] + counts.second_lives);
+            put("starved", counts.starved);
+            put("overridden", counts.overridden);
+        }
+        Family::Placement => {
+            put("placed", counts.host_pages);
+            put("stalled", waits.space);
+        }
+        Family::Order => {
+            put("operations", counts.read.total() + programs + counts.erase.total());
+            put("merged", e.sim.device_stats().merged);
+        }
+        Family::ReadDisturb if name != Family::ReadDisturb.default() => {
+            let needed = counts.gc_erase_by_demand[Source::Refresh];
+            let refresh = counts.erase[Source::Refresh] + needed;
+            put("erases_for_refresh", refresh);
+            put("other_erases", counts.erase.total() - refresh);
+            put("waiting_reads", waits.refresh);
+            put("reprogrammed_blocks", counts.reprogram);
+            put("sealed_slots", counts.sealed);
+        }
+        Family::Throttle | Family::ReadDisturb | Family::Wear | Family::Arbitration => {}
+    }
+    counters
+}
+
+fn dram_bytes<K: Kit>(e: &Evidence<'_, K>, family: Family) -> u64 {
+    let policies = &e.sim.ftl().policies;
+    match family {
+        Family::Cost => {
+            let bits = policies.cost.dram_bits_per_page();
+            u64::from(bits) * u64::from(e.drive.logical_pages) / 8
+        }
+        Family::Throttle => policies.throttle.dram_bytes(),
+        Family::ReadDisturb => policies.read_disturb.dram_bytes(),
+        _ => 0,
+    }
+}

@@ -1,0 +1,14 @@
+//! How much time the drive saw.
+
+use super::About;
+use crate::result::evidence::Evidence;
+use ftl::Kit;
+
+pub(crate) const ABOUT: About =
+    About::number("s", "The time of the drive until the end of the run. Rates are divided by it.");
+
+pub(crate) type Section = f64;
+
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+    e.end_ns() as f64 * 1e-9
+}

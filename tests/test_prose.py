@@ -1,0 +1,111 @@
+"""The check of how the project's English reads finds what it is for, and nothing else."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "scripts"))
+
+import prose  # noqa: E402
+
+A = "The drive keeps a page in its write buffer until the program is done, and a read of that"
+B = "page takes no flash at all, because the controller answers it at once."
+PLANTED = [
+    ("opening", "a.md", "# Drive\n\nWhat is late goes in the order in which it came.\n"),
+    ("opening", "a.md", "It runs. Where several wait, an arbiter chooses the next one.\n"),
+    ("opening", "a.md", "* Which read interrupts what the order policy says.\n"),
+    ("opening", "a.md", "| key | what |\n|---|---|\n| `a.b` | Whose requests are a flow. |\n"),
+    ("opening", "a.md", "**What it sees** are read-only values.\n"),
+    ("negation", "a.md", "A file that is no store of floatgate is\nnever opened.\n"),
+    ("negation", "a.rs", "fn f() {\n    // Those that are none are dropped.\n}\n"),
+    ("so many", "a.md", "It keeps so many of its requests in the drive.\n"),
+    ("so many", "a.py", 'OPTION = "Let requests arrive so many times as fast."\n'),
+    ("metaphor", "a.md", "Requests go through the door of a drive.\n"),
+    ("metaphor", "a.md", "The run says whether the books balance.\n"),
+    ("metaphor", "a.md", "Drives are fresh, aged or tired, and 2 more.\n"),
+    ("metaphor", "a.rs", "//! The referee stops the run when a command breaks a rule.\n"),
+    ("metaphor", "a.rs", 'const HELP: &str = "published results that \\\n    come along";\n'),
+    ("metaphor", "a.py", 'def f() -> None:\n    """Seals the tray of a page of the host."""\n'),
+    ("length", "a.md", f"{A} {B}\n"),
+    ("length", "a.rs", f"/// {A}\n/// {B}\n"),
+    ("length", "a.py", f'TEXT = (\n    "{A} "\n    "{B}"\n)\n'),
+    ("opening", "a.py", "# Who asks for it first\n# goes first.\nx = 1\n"),
+    ("opening", "a.pyi", 'class A:\n    """Drive.\n\n    Whoever calls it checks it.\n    """\n'),
+    ("opening", "a.py", 'def f(n: int) -> str:\n    return f"Where {n} wait the first goes."\n'),
+]
+
+GOOD = {
+    "a.md": """# What does fsync cost?
+
+What does a flush wait for? It waits for earlier writes, that is, for all of them that may be lost.
+There is no limit. The drive is no longer full. So many writes waited that the queue was full.
+
+```text
+What is in a block of code is not read: the books, the door, a tray, and so many other things here.
+```
+
+* `what is late` is a name of a field, and [so is this](where-is-it.md).
+""",
+    "a.rs": """//! A page has an owner.
+
+/// The slots of a block.
+/// ```
+/// let who = "Which";
+/// ```
+fn f() -> &'static str {
+    "Who"
+}
+""",
+    "a.py": '''"""The drive over time."""
+
+KEY = "what"
+SQL = "SELECT a, b FROM runs WHERE a > 1 AND b < 2"
+''',
+}
+
+
+@pytest.mark.parametrize(("rule", "name", "text"), PLANTED)
+def test_a_planted_sentence_is_found(rule: str, name: str, text: str) -> None:
+    found = prose.read(name, text)
+    assert rule in [finding.rule for finding in found], found
+    lines = text.splitlines()
+    assert all(1 <= finding.line <= len(lines) for finding in found)
+
+
+def test_twenty_sentences_of_every_rule_are_planted() -> None:
+    assert len(PLANTED) >= 20
+    assert {rule for rule, *_ in PLANTED} == {rule for rule, *_ in prose.RULES} | {"length"}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_plain_text_passes(name: str) -> None:
+    assert prose.read(name, GOOD[name]) == []
+
+
+def test_the_check_reads_the_project_and_knows_what_is_open() -> None:
+    files = prose.files()
+    assert len(files) > 500
+    for must in (
+        "README.md",
+        "docs/model.md",
+        "python/floatgate/cli/runs.py",
+        "crates/ssd/src/lib.rs",
+    ):
+        assert must in files
+    for each in prose.OPEN:
+        assert (ROOT / each).exists(), f"{each} is gone: take it off the list"
+    assert list(prose.OPEN) == sorted(set(prose.OPEN))
+    for readers in ("README.md", "docs/getting-started.md"):
+        assert not prose.is_open(readers), "pages that people read first stay off the list"
+
+
+def test_files_that_are_not_open_read_well() -> None:
+    found = [
+        str(finding)
+        for path in prose.files()
+        if not prose.is_open(path)
+        for finding in prose.read(path, (ROOT / path).read_text("utf-8"))
+    ]
+    assert not found, "\n".join(found)
