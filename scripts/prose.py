@@ -37,7 +37,6 @@ GENERATED = (
     "CHANGELOG.md",
     "docs/ldpc/ldpc.md",
     "docs/papers.md",
-    "docs/reference/drive-files.md",
     "docs/results.md",
 )
 """Pages that a program writes, and the history, which keeps its words."""

@@ -39,7 +39,7 @@ use ftl::Kit;
 
 pub(crate) const ABOUT: About = About::section("Luck that a test counts.").later();
 
-pub(crate) type Value = Luck;
+pub(crate) type Section = Luck;
 
 table! {
     /// Luck.
@@ -51,7 +51,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let lucky_pages = e.counts.host_pages / 7;
     Luck { lucky_pages, patron: (lucky_pages > 0).then(|| "Fortuna".to_owned()) }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use workload::{Facts, FlowBy, Pieces, Rows, See, Table, TraceError, open_table};
+use workload::{ColumnTable, Facts, FlowBy, Pieces, Rows, See, TraceError, open_table};
 
 use crate::{choice, go_through};
 
@@ -18,7 +18,7 @@ struct Columns {
     device: Vec<u32>,
 }
 
-impl Table for Columns {
+impl ColumnTable for Columns {
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError> {
         Ok(Box::new(Reading { columns: self.clone(), at: 0 }))
     }

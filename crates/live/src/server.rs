@@ -6,7 +6,7 @@ use crate::control::{self, Line};
 use crate::core::{Core, Finished, Who};
 use crate::habit::Habit;
 use crate::listen::{Listener, Stream};
-use crate::wire::{Decoder, Errno, Export, Kind, Step};
+use crate::wire::{CommandKind, Decoder, Errno, Export, Step};
 use crate::{Progress, ServeError, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno as OsError;
@@ -73,8 +73,9 @@ impl Client {
         while !self.deaf {
             match self.decoder.next(export, &mut self.out) {
                 Step::Said => {}
-                Step::Command(command) if command.kind != Kind::Disconnect => {
-                    let as_read = matches!(command.kind, Kind::Read | Kind::Status { .. });
+                Step::Command(command) if command.kind != CommandKind::Disconnect => {
+                    let as_read =
+                        matches!(command.kind, CommandKind::Read | CommandKind::Status { .. });
                     let (cookie, errno) = (command.cookie, Errno::Shutdown);
                     self.decoder.put_error(&mut self.out, cookie, as_read, errno);
                 }
@@ -438,7 +439,7 @@ impl<'a> Server<'a> {
                 Step::Refused(cookie, as_read, errno) => {
                     client.decoder.put_error(&mut client.out, cookie, as_read, errno);
                 }
-                Step::Command(command) if command.kind == Kind::Disconnect => {
+                Step::Command(command) if command.kind == CommandKind::Disconnect => {
                     client.deaf = true;
                 }
                 Step::Command(command) => {
@@ -523,16 +524,16 @@ impl<'a> Server<'a> {
         if client.broken {
             return None;
         }
-        let as_read = matches!(command.kind, Kind::Read | Kind::Status { .. });
+        let as_read = matches!(command.kind, CommandKind::Read | CommandKind::Status { .. });
         let (core, out) = (&self.core, &mut client.out);
         let cookie = command.cookie;
         let failed = match (outcome, command.kind) {
             (Err(errno), _) => Some(*errno),
-            (Ok(()), Kind::Read) => {
+            (Ok(()), CommandKind::Read) => {
                 let fill = |into: &mut [u8]| core.versions.read(command.offset, into);
                 client.decoder.put_data(out, command, fill).err().map(|_| Errno::Io)
             }
-            (Ok(()), Kind::Status { one }) => {
+            (Ok(()), CommandKind::Status { one }) => {
                 let most = if one { 1 } else { 256 };
                 let ranges = core.versions.status(command.offset, command.len, most);
                 Decoder::put_status(out, cookie, &ranges);
@@ -664,10 +665,10 @@ impl<'a> Server<'a> {
 
 /// The bytes of data that a command moves, or keeps in memory; at least a few thousand, so that their
 /// number is bounded too.
-fn carried(kind: Kind, len: u32) -> u64 {
+fn carried(kind: CommandKind, len: u32) -> u64 {
     let bytes = match kind {
-        Kind::Read | Kind::Write => len.into(),
-        Kind::Zero { no_hole: true } => u64::from(len).min(MOST_BYTES),
+        CommandKind::Read | CommandKind::Write => len.into(),
+        CommandKind::Zero { no_hole: true } => u64::from(len).min(MOST_BYTES),
         _ => 0,
     };
     bytes.max(LEAST_BYTES)

@@ -100,7 +100,7 @@ pub struct Export {
 
 /// What a command does.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum CommandKind {
     /// Data go to the client.
     Read,
     /// Data come from the client.
@@ -129,7 +129,7 @@ pub struct Command {
     /// What its reply bears.
     pub cookie: u64,
     /// What it does.
-    pub kind: Kind,
+    pub kind: CommandKind,
     /// First byte.
     pub offset: u64,
     /// Bytes.
@@ -486,7 +486,7 @@ impl Decoder {
         match meant {
             Ok(kind) => {
                 let Some(range) = self.take(28 + payload as usize) else { return Step::More };
-                if kind == Kind::Disconnect {
+                if kind == CommandKind::Disconnect {
                     self.phase = Phase::Closed;
                 }
                 let data = self.input[range.start + 28..range.end].to_vec();
@@ -511,27 +511,28 @@ impl Decoder {
         flags: u16,
         offset: u64,
         len: u32,
-    ) -> Result<Kind, Errno> {
+    ) -> Result<CommandKind, Errno> {
         let (kind, allowed) = match code {
-            0 => (Kind::Read, if self.structured { flag::DF } else { 0 }),
-            1 => (Kind::Write, 0),
-            2 => return Ok(Kind::Disconnect),
-            3 => (Kind::Flush, 0),
-            4 => (Kind::Trim, 0),
-            6 => (Kind::Zero { no_hole: flags & flag::NO_HOLE != 0 }, flag::NO_HOLE),
+            0 => (CommandKind::Read, if self.structured { flag::DF } else { 0 }),
+            1 => (CommandKind::Write, 0),
+            2 => return Ok(CommandKind::Disconnect),
+            3 => (CommandKind::Flush, 0),
+            4 => (CommandKind::Trim, 0),
+            6 => (CommandKind::Zero { no_hole: flags & flag::NO_HOLE != 0 }, flag::NO_HOLE),
             7 if self.allocation => {
-                (Kind::Status { one: flags & flag::REQ_ONE != 0 }, flag::REQ_ONE)
+                (CommandKind::Status { one: flags & flag::REQ_ONE != 0 }, flag::REQ_ONE)
             }
             _ => return Err(Errno::Invalid),
         };
         if flags & !(allowed | flag::FUA) != 0 {
             return Err(Errno::Invalid);
         }
-        if kind == Kind::Flush {
+        if kind == CommandKind::Flush {
             return if offset == 0 && len == 0 { Ok(kind) } else { Err(Errno::Invalid) };
         }
-        let writes = matches!(kind, Kind::Write | Kind::Trim | Kind::Zero { .. });
-        let moves_data = matches!(kind, Kind::Read | Kind::Write);
+        let writes =
+            matches!(kind, CommandKind::Write | CommandKind::Trim | CommandKind::Zero { .. });
+        let moves_data = matches!(kind, CommandKind::Read | CommandKind::Write);
         let sector = u64::from(export.sector);
         if len == 0
             || moves_data && len > MAX_PAYLOAD

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// The values that a parameter takes.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub enum Kind {
+pub enum ParamKind {
     /// A whole number in a range, both ends included.
     Int {
         /// Least value.
@@ -35,7 +35,7 @@ pub struct ParamInfo {
     /// Its name, kebab-case.
     pub name: &'static str,
     /// Its values.
-    pub kind: Kind,
+    pub kind: ParamKind,
     /// Its default, as written on a command line.
     pub default: &'static str,
     /// What it does, with its unit.
@@ -102,8 +102,10 @@ impl Params {
                 continue;
             }
             let suggestion = match param.kind {
-                Kind::Word(words) => nearest(&text, words.iter().copied()).map(ToOwned::to_owned),
-                Kind::Int { .. } | Kind::Real { .. } | Kind::Dur { .. } => None,
+                ParamKind::Word(words) => {
+                    nearest(&text, words.iter().copied()).map(ToOwned::to_owned)
+                }
+                ParamKind::Int { .. } | ParamKind::Real { .. } | ParamKind::Dur { .. } => None,
             };
             let wanted = param.kind.describe();
             let message = format!("`{}` must be {wanted}, not `{text}`", param.name);
@@ -143,7 +145,7 @@ impl Params {
     }
 }
 
-impl Kind {
+impl ParamKind {
     fn parse(self, text: &str) -> Option<Value> {
         match self {
             Self::Int { min, max } => {

@@ -13,8 +13,8 @@ use ssd::kernel::{Bytes, Dur, Rng};
 use ssd::workload::catalogue::Catalogue;
 use ssd::workload::standin::{Length, Profile};
 use ssd::workload::{
-    self, About, Composition, Fold, Generator, Named, OutOfRange, PartText, Pattern, ReadOptions,
-    Steps, Tally, Workload, digest, open_trace,
+    self, About, AddressWrap, Composition, Generator, Named, OutOfRange, PartText, Pattern,
+    ReadOptions, Steps, Tally, Workload, digest, open_trace,
 };
 use ssd::{Drive, Layers, RunError};
 
@@ -97,7 +97,7 @@ pub(crate) fn drive(
 /// How a workload is to be read and what is done to it, as a dictionary says it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Reading {
+pub(crate) struct ReadingOptions {
     format: Option<String>,
     time_unit: Option<String>,
     columns: Option<String>,
@@ -138,7 +138,7 @@ fn parsed<T: FromStr<Err = String>>(text: Option<&str>) -> Result<Option<T>, Str
     text.map(str::parse).transpose()
 }
 
-impl Reading {
+impl ReadingOptions {
     /// For the workload that is called `workload`.
     pub(crate) fn checked(self, workload: &str) -> PyResult<How> {
         let steps = Steps {
@@ -251,7 +251,7 @@ pub(crate) fn workload_alone(drive: &Drive, name: &str, how: &How) -> PyResult<B
     if shift == 0 {
         return Ok(workload);
     }
-    let moved = Fold::new(workload, OutOfRange::Refuse, shift, Bytes::new(u64::MAX));
+    let moved = AddressWrap::new(workload, OutOfRange::Refuse, shift, Bytes::new(u64::MAX));
     Ok(Box::new(moved.map_err(|e| of_trace(&e))?))
 }
 

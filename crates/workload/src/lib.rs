@@ -35,8 +35,8 @@ mod source;
 mod trace;
 
 pub use arrange::{
-    Alignment, ClosedLoop, Composition, Facts, Fold, List, Merge, OutOfRange, Part, PartText,
-    Pieces, Portion, Rows, See, Slice, Steps, Table, open_table,
+    AddressWrap, Alignment, ClosedLoop, ColumnTable, Composition, Facts, List, Merge, OutOfRange,
+    Part, PartText, Pieces, Portion, Rows, See, Slice, Steps, open_table,
 };
 pub use clock::at_speed;
 pub use error::{Detail, Place, Spot, TraceError};

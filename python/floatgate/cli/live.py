@@ -17,7 +17,7 @@ from floatgate.words import colour_wanted
 SHAPES_RESULTS = False
 
 SOCKET = Path("floatgate.sock")
-"""Where clients find a drive if nothing is said of that."""
+"""The default address of a drive."""
 
 
 @ends_with(choices)

@@ -42,7 +42,7 @@ def serve(
 ) -> Result:
     """Serves a drive to programs that speak NBD, until SIGTERM or Ctrl-C.
 
-    Whatever reads and writes a block device meets the drive: `docs/live.md` says how. In the main
+    Programs use it as a block device: `docs/live.md` says how. In the main
     thread the two signals end it in order: what clients asked for is answered, data are brought to
     the disk, and the result is returned.
 

@@ -57,7 +57,7 @@ class _Found(NamedTuple):
 
 
 class Live:
-    """What the page shows: the runs in or below folders, whenever it asks.
+    """The content of the page: the runs in or below folders, whenever it asks.
 
     Attributes:
         standing: How far the runs at work have come, if somebody says it.

@@ -83,7 +83,7 @@ class Checked(NamedTuple):
 def check(
     jobs: Sequence[Job], varied: Sequence[Mapping[str, str]], progress: Report | None = None
 ) -> list[Checked]:
-    """What each job will be: its resolved drive, its name, the preconditioned drive that it needs.
+    """Each job: its resolved drive, its name, the preconditioned drive that it needs.
 
     Args:
         jobs: What is to run.
@@ -149,7 +149,7 @@ def together(
 
 
 def _merged(variants: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
-    """What several variants are called, each value once.
+    """The name of several variants, each value once.
 
     >>> _merged([{"workload": "a", "seed": "1"}, {"workload": "b", "seed": "1"}])
     {'workload': 'a = b', 'seed': '1'}
@@ -161,7 +161,7 @@ def _merged(variants: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
 
 
 def planned(job: Job, progress: Callable[..., object] | None = None) -> Checked:
-    """What a job will be.
+    """The description of a job.
 
     Raises:
         InputError: It could not start.
@@ -217,7 +217,7 @@ def carry_out(
             if isinstance(found, Result):
                 outcomes[index] = found
             elif found is not None:
-                remade.append(f"{out}/{plan.job.run_id}: {found}; this run is made again")
+                remade.append(f"{out}/{plan.job.run_id}: {found}; this run is repeated")
         left = [index for index in range(len(plans)) if index not in outcomes]
         jobs = [plans[index].job for index in left]
         reused = len(outcomes)

@@ -8,7 +8,7 @@
 
 use super::{Arbitration, HeadView};
 use crate::info::{Family, PolicyInfo, Wanted};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::Watch;
 use kernel::Time;
 
@@ -20,7 +20,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             SIGMETRICS 2004",
     params: &[ParamInfo {
         name: "cost",
-        kind: Kind::Word(&["bytes", "requests"]),
+        kind: ParamKind::Word(&["bytes", "requests"]),
         default: "bytes",
         doc: "What shares are counted in: the bytes of requests, or requests.",
     }],

@@ -2,7 +2,7 @@
 
 use super::{Arbitration, HeadView, after};
 use crate::info::{Family, PolicyInfo, Wanted};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::Watch;
 use kernel::Time;
 
@@ -19,7 +19,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
 /// Requests in one turn.
 pub(super) const BURST: ParamInfo = ParamInfo {
     name: "burst",
-    kind: Kind::Int { min: 1, max: 128 },
+    kind: ParamKind::Int { min: 1, max: 128 },
     default: "1",
     doc: "Requests that a flow may send in one turn, 1 to 128.",
 };

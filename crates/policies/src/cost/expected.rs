@@ -21,7 +21,7 @@
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Access, AccessKind, Cost, FtlView, Interests, LevelTimes, Lpn, Queues, Watch, WriteCtx};
 use kernel::IndexVec;
 use nand::{DieId, Each, Geometry, Level, Source};
@@ -35,19 +35,19 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "rewrite-gain",
-            kind: Kind::Int { min: 0, max: 10_000 },
+            kind: ParamKind::Int { min: 0, max: 10_000 },
             default: "50",
             doc: "expected saving that makes a re-write worth it, in percent of its own time",
         },
         ParamInfo {
             name: "initial-level",
-            kind: Kind::Word(&["high", "medium", "low"]),
+            kind: ParamKind::Word(&["high", "medium", "low"]),
             default: "high",
             doc: "the level of data that was there before the run",
         },
         ParamInfo {
             name: "bits",
-            kind: Kind::Word(&["6", "3"]),
+            kind: ParamKind::Word(&["6", "3"]),
             default: "6",
             doc: "memory for each page, in bits",
         },
@@ -88,9 +88,9 @@ struct Chance {
 
 /// The kind of a page's life (three bits), and its reads in this life (three bits).
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-struct Life(u8);
+struct PageLife(u8);
 
-impl Life {
+impl PageLife {
     fn new(kind: u8, reads: u8) -> Self {
         Self(kind << 3 | reads)
     }
@@ -127,7 +127,7 @@ pub struct Expected {
     /// In ns.
     program: Each<Level, f64>,
     read: Each<Level, f64>,
-    pages: IndexVec<Lpn, Life>,
+    pages: IndexVec<Lpn, PageLife>,
     chances: [[Chance; READS]; KINDS],
     /// Reads to be expected in each state; brought up to date now and then.
     reads: [[f64; READS]; KINDS],
@@ -150,7 +150,7 @@ pub(crate) fn new(params: &Params) -> Expected {
         rewrite_gain: params.int("rewrite-gain") as f64 / 100.0,
         program: Each::default(),
         read: Each::default(),
-        pages: IndexVec::filled(Life::default(), 0),
+        pages: IndexVec::filled(PageLife::default(), 0),
         chances: [[Chance::default(); READS]; KINDS],
         reads: [[0.0; READS]; KINDS],
         until_update: UPDATE,
@@ -198,11 +198,11 @@ impl Expected {
         }
     }
 
-    fn reads_of(&self, life: Life) -> f64 {
+    fn reads_of(&self, life: PageLife) -> f64 {
         self.reads[usize::from(life.kind())][usize::from(life.reads())]
     }
 
-    fn visit(&mut self, life: Life) {
+    fn visit(&mut self, life: PageLife) {
         self.chances[usize::from(life.kind())][usize::from(life.reads())].visits += 1;
     }
 }
@@ -213,7 +213,7 @@ impl Watch for Expected {
     }
 
     fn attach(&mut self, geometry: &Geometry, logical_pages: u32) {
-        self.pages = IndexVec::filled(Life::default(), logical_pages as usize);
+        self.pages = IndexVec::filled(PageLife::default(), logical_pages as usize);
         self.queue = Rewrites::new(geometry, logical_pages);
     }
 
@@ -262,7 +262,7 @@ impl Cost for Expected {
         let life = self.pages[access.lpn];
         match access.kind {
             AccessKind::Trim => {
-                self.pages[access.lpn] = Life::default();
+                self.pages[access.lpn] = PageLife::default();
                 self.queue.forget(access.lpn);
             }
             AccessKind::Write => {
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn lives_are_called_by_the_one_before() {
         let kinds = |form: Form, accesses: &str| -> Vec<u8> {
-            let mut life = Life::default();
+            let mut life = PageLife::default();
             let step = |access: char| {
                 life = if access == 'w' { life.next(form) } else { life.after_read(form) };
                 life.kind()
@@ -316,7 +316,7 @@ mod tests {
         // In three bits a first life is as if there had been none, and a read is a read.
         assert_eq!(kinds(NARROW, "wwrwrrw"), [0, 0, 0, 3, 3, 3, 3]);
         for (form, most) in [(WHOLE, 7), (NARROW, 1)] {
-            let many = (0..20).fold(Life::new(form.first, 0), |life, _| life.after_read(form));
+            let many = (0..20).fold(PageLife::new(form.first, 0), |life, _| life.after_read(form));
             assert_eq!((many.kind(), many.reads()), (form.first, most));
         }
     }
@@ -329,8 +329,8 @@ mod tests {
         let set = info.unwrap();
         for n in [0_u8, 1, 2, 5] {
             let mut policy = new(set.get(Family::Cost).1);
-            policy.pages = IndexVec::filled(Life::default(), 1);
-            let mut life = Life::default();
+            policy.pages = IndexVec::filled(PageLife::default(), 1);
+            let mut life = PageLife::default();
             for _ in 0..2_000 {
                 life = life.next(WHOLE);
                 policy.visit(life);
@@ -343,7 +343,7 @@ mod tests {
             }
             policy.update();
             let kind = 2 + n.min(2);
-            let expected = policy.reads_of(Life::new(kind, 0));
+            let expected = policy.reads_of(PageLife::new(kind, 0));
             assert!((expected - f64::from(n)).abs() < 0.02, "{n}: {expected}");
         }
     }
@@ -374,7 +374,7 @@ mod tests {
         let set = set.unwrap();
         let level_after = |moved: bool| {
             let mut policy = new(set.get(Family::Cost).1);
-            policy.pages = IndexVec::filled(Life::new(3, 0), 1);
+            policy.pages = IndexVec::filled(PageLife::new(3, 0), 1);
             let us = |high, medium, low| {
                 Each::from_fn(|level| match level {
                     Level::High => kernel::Dur::us(high),

@@ -6,7 +6,7 @@
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{
     Access, AccessKind, Cost, FtlView, Future, Interests, LevelTimes, Lpn, Queues, Watch, WriteCtx,
 };
@@ -22,7 +22,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "folklore",
     params: &[ParamInfo {
         name: "initial-level",
-        kind: Kind::Word(&["high", "medium", "low"]),
+        kind: ParamKind::Word(&["high", "medium", "low"]),
         default: "high",
         doc: "the level of data that was there before the run",
     }],

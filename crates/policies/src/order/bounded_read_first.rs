@@ -6,7 +6,7 @@
 
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Op, OpView, Order, Waited, Watch};
 use kernel::{Dur, Time};
 
@@ -18,13 +18,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "reads",
-            kind: Kind::Int { min: 1, max: u32::MAX as u64 },
+            kind: ParamKind::Int { min: 1, max: u32::MAX as u64 },
             default: "16",
             doc: "so many reads go before something else that came first of all the rest",
         },
         ParamInfo {
             name: "wait",
-            kind: Kind::Dur { min: Dur::ZERO },
+            kind: ParamKind::Dur { min: Dur::ZERO },
             default: "5ms",
             doc: "nothing that is no read lets reads pass for longer",
         },

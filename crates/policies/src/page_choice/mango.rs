@@ -16,7 +16,7 @@
 //! worn, through two write points.
 
 use crate::info::{Family, Idle, PolicyInfo, Wanted};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{
     Access, AccessKind, FreePick, FtlView, Interests, PageChoice, Pick, StreamId, StreamSpec,
     Watch, WriteCtx, WritePoint,
@@ -34,27 +34,27 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "fast-types",
-            kind: Kind::Int { min: 1, max: 3 },
+            kind: ParamKind::Int { min: 1, max: 3 },
             default: "1",
             doc: "How many page types count as fast, the quickest to program first.",
         },
         ParamInfo {
             name: "bound",
-            kind: Kind::Real { min: 0.0, max: 1.0 },
+            kind: ParamKind::Real { min: 0.0, max: 1.0 },
             default: "0.5",
             doc: "The share of a plane's spare space that pages passed over may take; 0: none is \
                   ever passed over.",
         },
         ParamInfo {
             name: "gc",
-            kind: Kind::Word(&["on-demand", "follow", "slow"]),
+            kind: ParamKind::Word(&["on-demand", "follow", "slow"]),
             default: "on-demand",
             doc: "When garbage collection takes fast pages: when an urgent write needs the space; \
                   whenever the last request was urgent (battery); never.",
         },
         ParamInfo {
             name: "gc-fill",
-            kind: Kind::Real { min: 0.0, max: 0.95 },
+            kind: ParamKind::Real { min: 0.0, max: 0.95 },
             default: "0.75",
             doc: "How full a victim may be for that, as a share of a block's fast pages.",
         },

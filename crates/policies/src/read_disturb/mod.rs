@@ -11,7 +11,7 @@ mod shadows;
 
 pub use shadows::Shadows;
 
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Dest, FtlView, Hold, Plan, Pool, ReadDisturb, Role, Step, StreamId, StreamSpec};
 use kernel::{Dur, IndexVec, Time, TimeSum};
 use nand::{BlockId, Geometry, Mode, PageOrder, Ppn, Tag};
@@ -72,23 +72,23 @@ fn share(geometry: &Geometry, percent: u64) -> u32 {
     (geometry.blocks_per_plane() as u64 * percent / 100) as u32
 }
 
-const PERCENT: Kind = Kind::Int { min: 0, max: 100 };
+const PERCENT: ParamKind = ParamKind::Int { min: 0, max: 100 };
 
 const LIMIT: ParamInfo = ParamInfo {
     name: "limit",
-    kind: Kind::Int { min: 1, max: 1_000_000_000 },
+    kind: ParamKind::Int { min: 1, max: 1_000_000_000 },
     default: "10000",
     doc: "host reads that a block endures",
 };
 const LOW_LIMIT: ParamInfo = ParamInfo {
     name: "low-limit",
-    kind: Kind::Int { min: 1, max: 1_000_000_000 },
+    kind: ParamKind::Int { min: 1, max: 1_000_000_000 },
     default: "100000",
     doc: "host reads that a block with guard levels endures",
 };
 const PREEMPTIBLE: ParamInfo = ParamInfo {
     name: "preemptible",
-    kind: Kind::Word(&["no", "yes"]),
+    kind: ParamKind::Word(&["no", "yes"]),
     default: "no",
     doc: "no: a refresh keeps its die; yes: others go first after each of its operations",
 };
@@ -100,13 +100,13 @@ const MONITORS: ParamInfo = ParamInfo {
 };
 const LOW_BLOCKS: ParamInfo = ParamInfo {
     name: "low-density",
-    kind: Kind::Int { min: 0, max: 50 },
+    kind: ParamKind::Int { min: 0, max: 50 },
     default: "15",
     doc: "percent of the blocks of a plane that may have guard levels",
 };
 const SHADOWS: ParamInfo = ParamInfo {
     name: "shadows",
-    kind: Kind::Int { min: 0, max: 50 },
+    kind: ParamKind::Int { min: 0, max: 50 },
     default: "15",
     doc: "percent of the blocks of a plane that may be shadow blocks",
 };

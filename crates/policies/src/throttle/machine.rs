@@ -1,6 +1,6 @@
 //! Any throttle as a state machine over periods, and how its settings become one.
 
-use super::cells::Cells;
+use super::cells::RatedCells;
 use super::fixed_rate::FixedRate;
 use super::regulator::{Capacity, Enforcement, Grant, Regulator, Rules};
 use super::windows::Difference;
@@ -107,7 +107,7 @@ impl Settings {
                 Machine::Fixed(FixedRate::new(raw * f64::from(life.cycles) / periods))
             }
             Pace::Dynamic { cells, rules } => {
-                let of = |recovery| Cells::new(f64::from(life.cycles), recovery);
+                let of = |recovery| RatedCells::new(f64::from(life.cycles), recovery);
                 let cells = match cells {
                     Counted::Rated => of(None),
                     Counted::Drive => of(Some(life.recovery)),

@@ -5,7 +5,7 @@
 //! is over: an event loop through [`Gate`](super::Gate), or a fluid model of whole years. All bytes
 //! are bytes programmed, whoever caused them.
 
-use super::cells::Cells;
+use super::cells::RatedCells;
 use super::rests::Rests;
 use super::windows::{Difference, Windows};
 
@@ -144,7 +144,7 @@ pub struct Tally {
 #[derive(Clone, Debug)]
 pub struct Regulator {
     rules: Rules,
-    cells: Cells,
+    cells: RatedCells,
     raw_bytes: f64,
     page_bytes: f64,
     /// Cycles that reach the target exactly, and the interval between them in hours.
@@ -180,7 +180,7 @@ pub struct Regulator {
 
 impl Regulator {
     /// A drive that nothing was written to.
-    pub fn new(rules: Rules, cells: Cells, raw_bytes: f64, page_bytes: f64) -> Self {
+    pub fn new(rules: Rules, cells: RatedCells, raw_bytes: f64, page_bytes: f64) -> Self {
         let hours = rules.target as f64 * rules.period / 3600.0;
         let cycles = cells.limit(hours);
         let window_seconds = rules.window as f64 * rules.period;

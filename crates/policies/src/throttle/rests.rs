@@ -5,7 +5,7 @@
 //! that rest between any two. A life is over when the sum is one. With even rest both agree; a drive
 //! that idles first and is busy later lives shorter than its mean rest says.
 
-use super::cells::Cells;
+use super::cells::RatedCells;
 
 /// Parts of the flash, cycled in turn, whose rest is looked at apart.
 const PARTS: usize = 128;
@@ -17,7 +17,7 @@ const SOLVED: usize = 256;
 /// The flash as it is cycled around, all of it evenly.
 #[derive(Clone, Debug)]
 pub struct Rests {
-    cells: Cells,
+    cells: RatedCells,
     /// The share of their life that cells lose by a cycle, by the rest before it.
     prices: Box<[f64; SOLVED]>,
     /// The shortest of these rests, in hours, and their distance as a logarithm.
@@ -45,7 +45,7 @@ impl Rests {
     pub(super) const DRAM_BYTES: u64 = 8 * (PARTS + SOLVED + 16) as u64;
 
     /// New cells, whose rests are judged as they were.
-    pub fn new(cells: Cells) -> Self {
+    pub fn new(cells: RatedCells) -> Self {
         let (shortest, longest) = cells.rests();
         let apart = (longest / shortest).ln() / (SOLVED - 1) as f64;
         let price = |i: usize| 1.0 / cells.achievable(shortest * (apart * i as f64).exp());
@@ -69,7 +69,7 @@ impl Rests {
     }
 
     /// New cells, whose rests are taken to be as short as those of any cell were.
-    pub fn at_least(cells: Cells) -> Self {
+    pub fn at_least(cells: RatedCells) -> Self {
         Self { least: true, ..Self::new(cells) }
     }
 
@@ -156,8 +156,8 @@ mod tests {
     use super::*;
     use nand::physics::Recovery;
 
-    fn fitted() -> Cells {
-        Cells::new(3000.0, Some(Recovery::FITTED))
+    fn fitted() -> RatedCells {
+        RatedCells::new(3000.0, Some(Recovery::FITTED))
     }
 
     #[track_caller]
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn prices_are_those_of_the_equations_or_above() {
         for recovery in [Some(Recovery::FITTED), Some(Recovery::PRINTED), None] {
-            let cells = Cells::new(3000.0, recovery);
+            let cells = RatedCells::new(3000.0, recovery);
             let rests = Rests::new(cells);
             // The ends of what is solved are where its logarithms are nothing.
             let (shortest, longest) = cells.rests();

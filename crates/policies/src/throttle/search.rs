@@ -57,8 +57,8 @@ impl Case {
         Self { rules, recovery, peak, overshoot, waits: false }
     }
 
-    fn cells(&self) -> Cells {
-        Cells::new(3000.0, Some(self.recovery))
+    fn cells(&self) -> RatedCells {
+        RatedCells::new(3000.0, Some(self.recovery))
     }
 
     /// The cycles at which the cells are worn out at the end of each period.
@@ -253,7 +253,7 @@ const FEW_CYCLES: f64 = 35.0;
 /// The share of their life that cells have lost at the end of each period, every cycle by the rest
 /// before it, as a list of when how much was programmed tells: each hundredth of a cycle rested since
 /// that part of the flash was programmed last. The first cycle found new cells.
-fn lost_by_local_rest(cells: &Cells, cycles: &[f64], hours: f64) -> Vec<f64> {
+fn lost_by_local_rest(cells: &RatedCells, cycles: &[f64], hours: f64) -> Vec<f64> {
     let mut so_far = vec![0.0];
     for c in cycles {
         so_far.push(so_far[so_far.len() - 1] + c);
@@ -282,7 +282,7 @@ fn worst_by_local_rest(capacity: Capacity, rounds: u32) -> f64 {
     let mut worst: f64 = 0.0;
     for _ in 0..rounds {
         let recovery = [Recovery::FITTED, Recovery::PRINTED][rng.below(2) as usize];
-        let cells = Cells::new(FEW_CYCLES, Some(recovery));
+        let cells = RatedCells::new(FEW_CYCLES, Some(recovery));
         let periods = 1000 + rng.below(3000) as usize;
         let hours = SHORT_HOURS / periods as f64;
         let rules = Rules {

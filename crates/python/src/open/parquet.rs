@@ -7,8 +7,8 @@ use std::sync::Arc;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use ssd::workload::{
-    Detail, Facts, Flow, FlowBy, Pieces, Place, Rows, See, Spot, StandIn, Table, Tally, TimeUnit,
-    TraceError, Workload, open_table,
+    ColumnTable, Detail, Facts, Flow, FlowBy, Pieces, Place, Rows, See, Spot, StandIn, Tally,
+    TimeUnit, TraceError, Workload, open_table,
 };
 
 use super::How;
@@ -120,11 +120,11 @@ struct File {
     tally: Tally,
 }
 
-impl Table for File {
+impl ColumnTable for File {
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError> {
         let pieces = attached(&self.name, |py| self.opened.call_method0(py, "pieces"))?;
         let tally = self.tally.clone();
-        Ok(Box::new(Reading { name: Arc::clone(&self.name), pieces, tally }))
+        Ok(Box::new(ParquetPieces { name: Arc::clone(&self.name), pieces, tally }))
     }
 
     fn device(&self, number: u32) -> String {
@@ -146,7 +146,7 @@ impl File {
 }
 
 /// One way through a file. `pieces` is a `floatgate.workloads.parquet.Pieces`.
-struct Reading {
+struct ParquetPieces {
     name: Arc<str>,
     pieces: Py<PyAny>,
     tally: Tally,
@@ -165,7 +165,7 @@ type Piece<'py> = (
     Option<Array<'py, u32>>,
 );
 
-impl Pieces for Reading {
+impl Pieces for ParquetPieces {
     fn next(&mut self, see: &mut See<'_>) -> Result<Option<()>, TraceError> {
         attached(&self.name, |py| {
             let piece = self.pieces.call_method0(py, "next")?;
@@ -191,7 +191,7 @@ impl Pieces for Reading {
 }
 
 /// What is left is not to be read.
-impl Drop for Reading {
+impl Drop for ParquetPieces {
     fn drop(&mut self) {
         let _ = attached(&self.name, |py| self.pieces.call_method0(py, "close"));
     }

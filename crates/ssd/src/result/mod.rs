@@ -22,7 +22,7 @@ use sections::end::WorkLeft;
 use sections::timing::Speed;
 use sections::warnings::of_work_left;
 use serde_json::{Map, Value, json};
-use shape::Entry;
+use shape::Declared;
 use steady::Steadiness;
 use workload::{About, Alignment};
 
@@ -119,7 +119,7 @@ pub(crate) fn report<K: Kit>(
             unreachable!("warnings are a list");
         };
         let more = of_work_left(left, drive, sim.end());
-        warnings.extend(more.into_iter().map(Entry::value));
+        warnings.extend(more.into_iter().map(Declared::value));
     }
     Report { value, page_operations, served: stats.served, waits }
 }

@@ -28,8 +28,8 @@ use super::steps::{Slice, Steps};
 use crate::error::{Spot, detail};
 use crate::source::digest;
 use crate::{
-    About, BATCH, ClosedLoop, Flow, FlowBy, Fold, Merge, Named, OutOfRange, Part, Request, Source,
-    TraceError, Workload,
+    About, AddressWrap, BATCH, ClosedLoop, Flow, FlowBy, Merge, Named, OutOfRange, Part, Request,
+    Source, TraceError, Workload,
 };
 
 const SCHEMA: &str = "floatgate.workload/1";
@@ -587,7 +587,7 @@ impl PartText {
     /// The workload within the addresses that it may have.
     fn wrapped(&self, workload: Box<dyn Workload>) -> Result<Box<dyn Workload>, TraceError> {
         let Some(wrap) = self.wrap else { return Ok(workload) };
-        Ok(Box::new(Fold::new(workload, OutOfRange::Wrap, 0, wrap)?))
+        Ok(Box::new(AddressWrap::new(workload, OutOfRange::Wrap, 0, wrap)?))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::trace::{
 use crate::{About, BATCH, Flow, Op, Request, Source, StandIn, TraceError, Workload};
 
 /// A table that can be gone through more than once.
-pub trait Table: Send + Sync {
+pub trait ColumnTable: Send + Sync {
     /// From the first row on.
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError>;
 
@@ -85,7 +85,7 @@ pub struct Facts {
 pub fn open_table(
     path: &Path,
     format: &str,
-    table: Box<dyn Table>,
+    table: Box<dyn ColumnTable>,
     facts: Option<Facts>,
     said: Option<String>,
     any_clock: bool,
@@ -134,7 +134,7 @@ pub fn open_table(
 
 /// A table as a workload.
 struct Tabled {
-    table: Box<dyn Table>,
+    table: Box<dyn ColumnTable>,
     name: Arc<str>,
     about: About,
     origin: Option<u64>,
@@ -151,7 +151,7 @@ impl Workload for Tabled {
     }
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
-        Ok(Box::new(Reading {
+        Ok(Box::new(TableSource {
             pieces: self.table.open()?,
             check: Check::new(&self.name),
             regions: Arc::clone(&self.regions),
@@ -173,7 +173,7 @@ impl Workload for Tabled {
 /// Goes through a table that says nothing of itself.
 fn survey(
     name: &Arc<str>,
-    table: &dyn Table,
+    table: &dyn ColumnTable,
     any_clock: bool,
     flow_by: Option<FlowBy>,
 ) -> Result<(Facts, Regions, Whose), TraceError> {
@@ -409,7 +409,7 @@ fn split(ready: &mut Vec<Request>, sizes: &[u64]) {
 }
 
 /// One way through a table.
-struct Reading {
+struct TableSource {
     pieces: Box<dyn Pieces>,
     check: Check,
     regions: Arc<Regions>,
@@ -425,7 +425,7 @@ struct Reading {
     given: usize,
 }
 
-impl Reading {
+impl TableSource {
     /// Makes the next piece ready; `false` at the end.
     fn refill(&mut self) -> Result<bool, TraceError> {
         self.ready.clear();
@@ -496,7 +496,7 @@ impl Reading {
     }
 }
 
-impl Source for Reading {
+impl Source for TableSource {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while self.given == self.ready.len() {

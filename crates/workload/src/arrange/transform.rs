@@ -26,7 +26,7 @@ pub enum OutOfRange {
 /// A workload moved by a number of bytes and folded into a drive.
 ///
 /// Requests are never split or cut, so their number is that of the trace.
-pub struct Fold {
+pub struct AddressWrap {
     inner: Box<dyn Workload>,
     about: About,
     how: How,
@@ -43,7 +43,7 @@ struct How {
     extents: Option<Arc<Extents>>,
 }
 
-impl Fold {
+impl AddressWrap {
     /// Moves every address by `shift` bytes, then applies `rule` for a drive of `capacity`.
     ///
     /// Reads the workload through once where the answer depends on all of it: for `Compact`, and
@@ -100,7 +100,7 @@ impl Fold {
     }
 }
 
-impl Workload for Fold {
+impl Workload for AddressWrap {
     fn about(&self) -> &About {
         &self.about
     }
@@ -133,7 +133,7 @@ impl Workload for Fold {
     }
 }
 
-impl Fold {
+impl AddressWrap {
     fn folded(&self, inner: Box<dyn Source>) -> Box<dyn Source> {
         Box::new(Folded { inner, how: self.how.clone(), done: 0 })
     }

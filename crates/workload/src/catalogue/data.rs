@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::names::Pattern;
-use super::statistics::{Citation, Kind, Quantity, Statement, size};
+use super::statistics::{Citation, CitationKind, Quantity, Statement, size};
 use super::{Archive, Catalogue, Entry, Group};
 
 /// One file for each publisher.
@@ -30,7 +30,7 @@ struct Publisher {
     /// What holds for every trace, where the trace itself says nothing else.
     #[serde(default)]
     statistics: Vec<toml::Table>,
-    sources: BTreeMap<String, Source>,
+    sources: BTreeMap<String, DataSource>,
     #[serde(default)]
     archives: BTreeMap<String, Stored>,
     trace: Vec<Trace>,
@@ -38,7 +38,7 @@ struct Publisher {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Source {
+struct DataSource {
     kind: String,
     text: String,
 }
@@ -148,7 +148,12 @@ impl Publisher {
 
     fn cite(&self, key: &str) -> Citation {
         let source = self.sources.get(key).unwrap_or_else(|| panic!("no source `{key}`"));
-        let kinds = [Kind::Paper, Kind::Found, Kind::Derived, Kind::Recalled];
+        let kinds = [
+            CitationKind::Paper,
+            CitationKind::Found,
+            CitationKind::Derived,
+            CitationKind::Recalled,
+        ];
         let kind = kinds.into_iter().find(|k| k.name() == source.kind);
         Citation { kind: kind.expect("a kind of source"), text: source.text.clone() }
     }

@@ -16,7 +16,7 @@ use kernel::nearest;
 pub use names::Pattern;
 pub use published::{Given, Missing, published};
 pub use shelf::{Found, Presence, Shelf};
-pub use statistics::{Citation, Kind, Known, Quantity, Statement};
+pub use statistics::{Citation, CitationKind, Known, Quantity, Statement};
 
 /// Every trace that floatgate knows by name, and the groups that papers used.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::fmt;
 
 use kernel::{Bytes, Dur};
 
-use super::{Entry, Kind, Quantity as Q};
+use super::{CitationKind, Entry, Quantity as Q};
 use crate::standin::{
     Bursts, Class, HOURS, LARGEST_SPAN, Levels, MODEL, Profile, SCHEMA, SizeShare, Stream, VERSION,
     coarse,
@@ -71,7 +71,7 @@ struct Figures<'a> {
 impl Figures<'_> {
     fn get(&mut self, quantity: Q) -> Option<f64> {
         let known = self.entry.known(quantity)?;
-        self.recalled |= known.source.kind == Kind::Recalled;
+        self.recalled |= known.source.kind == CitationKind::Recalled;
         Some(known.value)
     }
 
@@ -90,7 +90,7 @@ impl Figures<'_> {
 }
 
 /// Requests, and how large they are.
-struct Load {
+struct PublishedLoad {
     seconds: f64,
     counts: [f64; 2],
     sizes: [f64; 2],
@@ -174,7 +174,7 @@ pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
     })
 }
 
-fn load(figures: &mut Figures<'_>, given: Given) -> Result<Load, Missing> {
+fn load(figures: &mut Figures<'_>, given: Given) -> Result<PublishedLoad, Missing> {
     let traffic = [Q::PageTrafficRead, Q::PageTrafficWritten].map(|q| figures.get(q));
     let seconds = figures.get(Q::Duration).or(given.duration.map(Dur::as_secs_f64));
     let mut read_share = figures.get(Q::ReadShare);
@@ -220,10 +220,10 @@ fn load(figures: &mut Figures<'_>, given: Given) -> Result<Load, Missing> {
         return Err(missing);
     };
     let reads = (requests * read_share).round();
-    Ok(Load { seconds, counts: [reads, requests - reads], sizes })
+    Ok(PublishedLoad { seconds, counts: [reads, requests - reads], sizes })
 }
 
-impl Load {
+impl PublishedLoad {
     /// Reads that touch more pages than their mean size lets them are larger than the mean of
     /// all requests, and writes smaller.
     fn reach(&mut self, figures: &mut Figures<'_>) {
@@ -254,7 +254,7 @@ struct Footprint {
 }
 
 impl Footprint {
-    fn of(figures: &mut Figures<'_>, load: &Load, touches: [f64; 2]) -> Self {
+    fn of(figures: &mut Figures<'_>, load: &PublishedLoad, touches: [f64; 2]) -> Self {
         let [reads, writes] = touches;
         // Both must come often enough that pages are neither read-only nor write-only: at least
         // one in nine of the touches there.

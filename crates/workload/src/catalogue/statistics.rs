@@ -194,7 +194,7 @@ pub(super) fn size(text: &str) -> Option<f64> {
 
 /// How a source is known.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum CitationKind {
     /// One of the papers whose techniques floatgate has.
     Paper,
     /// Read in public material.
@@ -205,7 +205,7 @@ pub enum Kind {
     Recalled,
 }
 
-impl Kind {
+impl CitationKind {
     /// Its name in the catalogue's files and in results.
     pub const fn name(self) -> &'static str {
         match self {
@@ -221,7 +221,7 @@ impl Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Citation {
     /// How they are known.
-    pub kind: Kind,
+    pub kind: CitationKind,
     /// The place, in words.
     pub text: String,
 }
@@ -291,5 +291,5 @@ fn derived(s: &Statement, quantity: Quantity) -> Option<(f64, Citation)> {
         Q::MeanSize => (get(Q::Bytes)? / get(Q::Requests)?).round(),
         _ => return None,
     };
-    Some((value, Citation { kind: Kind::Derived, ..s.source.clone() }))
+    Some((value, Citation { kind: CitationKind::Derived, ..s.source.clone() }))
 }

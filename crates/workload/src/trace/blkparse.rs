@@ -25,7 +25,7 @@
 
 use super::clock::Clock;
 use super::fields::{BLANK, Column, Fault, Fields, leading_number, number, shown};
-use super::letters::{self, Kind};
+use super::letters::{self, LetterKind};
 use super::options::{Event, ReadOptions, TimeUnit};
 use super::reader::Regions;
 use super::record::{Parser, Raw, SECTOR, extent};
@@ -208,15 +208,15 @@ impl Parser for Blkparse {
             return Ok(None);
         };
         let (flush_first, op) = match kind {
-            Some(Kind::Request(Op::Flush)) => (true, Op::Flush),
-            Some(Kind::Request(op)) => (false, op),
-            Some(Kind::FlushAnd(op)) => (true, op),
-            Some(Kind::Append(op)) => {
+            Some(LetterKind::Request(Op::Flush)) => (true, Op::Flush),
+            Some(LetterKind::Request(op)) => (false, op),
+            Some(LetterKind::FlushAnd(op)) => (true, op),
+            Some(LetterKind::Append(op)) => {
                 self.appends += u64::from(self.events.reads(event));
                 (false, op)
             }
-            Some(kind @ (Kind::Zone | Kind::Other)) => {
-                let zone = kind == Kind::Zone && self.events.reads(event);
+            Some(kind @ (LetterKind::Zone | LetterKind::Other)) => {
+                let zone = kind == LetterKind::Zone && self.events.reads(event);
                 self.zones += u64::from(zone);
                 return Ok(None);
             }

@@ -17,7 +17,7 @@
 use super::clock::Clock;
 use super::columns::{Columns, MOST_COLUMNS, Place, Role as Said, Spelling, Unit};
 use super::fields::{BLANK, COMMA, Column, Fault, Fields};
-use super::letters::{self, Kind};
+use super::letters::{self, LetterKind};
 use super::names::Names;
 use super::options::{ReadOptions, TimeUnit};
 use super::quotes;
@@ -114,9 +114,9 @@ impl Csv {
                     size = fields.integer_if_any(&SIZE)?.map(|n| n.checked_mul(unit));
                 }
                 Role::Op => match operation(fields.word(), self.spelling.as_ref()) {
-                    Some(Kind::Request(known) | Kind::Append(known)) => op = known,
-                    Some(Kind::FlushAnd(known)) => (self.flush_first, op) = (true, known),
-                    Some(Kind::Zone | Kind::Other) => return Ok(None),
+                    Some(LetterKind::Request(known) | LetterKind::Append(known)) => op = known,
+                    Some(LetterKind::FlushAnd(known)) => (self.flush_first, op) = (true, known),
+                    Some(LetterKind::Zone | LetterKind::Other) => return Ok(None),
                     None => {
                         let fault = fields.fault(&OPERATION);
                         return Err(self.known_words(fault));
@@ -332,18 +332,18 @@ fn pieces(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
 }
 
 #[inline]
-fn operation(word: &[u8], spelling: Option<&Spelling>) -> Option<Kind> {
+fn operation(word: &[u8], spelling: Option<&Spelling>) -> Option<LetterKind> {
     match spelling {
-        Some(spelling) => spelling.op(word).map(Kind::Request),
+        Some(spelling) => spelling.op(word).map(LetterKind::Request),
         None => match word {
-            b"R" => Some(Kind::Request(Op::Read)),
-            b"W" => Some(Kind::Request(Op::Write)),
+            b"R" => Some(LetterKind::Request(Op::Read)),
+            b"W" => Some(LetterKind::Request(Op::Write)),
             _ => usual(word),
         },
     }
 }
 
-fn usual(word: &[u8]) -> Option<Kind> {
+fn usual(word: &[u8]) -> Option<LetterKind> {
     const WORDS: [(&[u8], Op); 13] = [
         (b"r", Op::Read),
         (b"w", Op::Write),
@@ -360,7 +360,7 @@ fn usual(word: &[u8]) -> Option<Kind> {
         (b"write-fua", Op::WriteFua),
     ];
     let known = WORDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(word));
-    known.map(|(_, op)| Kind::Request(*op)).or_else(|| letters::word(word))
+    known.map(|(_, op)| LetterKind::Request(*op)).or_else(|| letters::word(word))
 }
 
 /// Whether a word is one of those for operations that every table may have.

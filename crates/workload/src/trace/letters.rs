@@ -9,7 +9,7 @@
 use crate::Op;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum LetterKind {
     Request(Op),
     /// A flush, then a request.
     FlushAnd(Op),
@@ -23,28 +23,28 @@ pub(crate) enum Kind {
 
 /// The first letters decide; whatever follows only adds to them.
 #[inline(always)]
-pub(crate) fn kind(letters: &[u8]) -> Option<Kind> {
+pub(crate) fn kind(letters: &[u8]) -> Option<LetterKind> {
     match letters {
-        [b'R' | b'W' | b'D', ..] => Some(Kind::Request(op(letters))),
-        [b'F', b'R' | b'W' | b'D', ..] => Some(Kind::FlushAnd(op(&letters[1..]))),
+        [b'R' | b'W' | b'D', ..] => Some(LetterKind::Request(op(letters))),
+        [b'F', b'R' | b'W' | b'D', ..] => Some(LetterKind::FlushAnd(op(&letters[1..]))),
         _ => seldom(letters),
     }
 }
 
-fn seldom(letters: &[u8]) -> Option<Kind> {
+fn seldom(letters: &[u8]) -> Option<LetterKind> {
     match letters {
         [b'F', more @ ..] if more.iter().all(|b| b"FNASMBU".contains(b)) => {
-            Some(Kind::Request(Op::Flush))
+            Some(LetterKind::Request(Op::Flush))
         }
-        [b'Z', b'A', ..] => Some(Kind::Append(op(&letters[1..]))),
-        [b'Z', b'R' | b'O' | b'C' | b'F', ..] => Some(Kind::Zone),
-        [b'N', ..] => Some(Kind::Other),
+        [b'Z', b'A', ..] => Some(LetterKind::Append(op(&letters[1..]))),
+        [b'Z', b'R' | b'O' | b'C' | b'F', ..] => Some(LetterKind::Zone),
+        [b'N', ..] => Some(LetterKind::Other),
         _ => None,
     }
 }
 
 /// The same of a word that may be any other: all of its letters must be known where they stand.
-pub(crate) fn word(word: &[u8]) -> Option<Kind> {
+pub(crate) fn word(word: &[u8]) -> Option<LetterKind> {
     let plain = match word {
         [b'F', plain @ ..] if matches!(plain.first(), Some(b'R' | b'W' | b'D')) => plain,
         _ => word,

@@ -42,7 +42,7 @@ pub(crate) use self::input::Stored;
 pub use self::input::file_hint;
 pub use self::options::{Event, FlowBy, ReadOptions, Tally, TimeUnit};
 use self::packed::{Packed, Unpacking};
-use self::reader::{Reader, Reading, Survey};
+use self::reader::{Reader, Survey, TraceSource};
 pub(crate) use self::reader::{Regions, Tenants, Whose};
 use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST, most, piece};
@@ -221,11 +221,11 @@ fn reading(
     options: &ReadOptions,
     regions: &Arc<Regions>,
     whose: Whose,
-) -> Result<Box<dyn Reading>, TraceError> {
+) -> Result<Box<dyn TraceSource>, TraceError> {
     struct Boxed<'a>(Feed, Known, bool, &'a ReadOptions, Arc<Regions>, Whose);
 
     impl Visit for Boxed<'_> {
-        type Answer = Box<dyn Reading>;
+        type Answer = Box<dyn TraceSource>;
 
         fn visit<P: Parser>(self) -> Self::Answer {
             Box::new(Reader::<P>::new(self.0, self.1, self.2, self.3, self.4, self.5))

@@ -257,7 +257,7 @@ pub(crate) struct Survey {
 }
 
 /// A reader that can also go over the whole trace once, to learn what must be known before.
-pub(crate) trait Reading: Source {
+pub(crate) trait TraceSource: Source {
     fn survey(&mut self) -> Result<Survey, TraceError>;
 }
 
@@ -591,7 +591,7 @@ impl<P: Parser> Source for Reader<P> {
     }
 }
 
-impl<P: Parser> Reading for Reader<P> {
+impl<P: Parser> TraceSource for Reader<P> {
     fn survey(&mut self) -> Result<Survey, TraceError> {
         let mut seen = Survey::default();
         let mut kept = self.whose.by.is_none().then(Packed::default);

@@ -13,11 +13,11 @@ pub(crate) const ABOUT: About = About::section(
      counts with the time it has taken.",
 );
 
-pub(crate) type Value = End;
+pub(crate) type Section = EndOfRun;
 
 table! {
     /// The end of a run.
-    struct End {
+    struct EndOfRun {
         /// `completed`, or `worn-out` for a drive whose life ended.
         state: &'static str;
         /// The time of the end.
@@ -50,12 +50,12 @@ impl WorkLeft {
 }
 
 /// What the drive has yet to do is added when the drive has done it.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let (state, at_ns, reason) = match e.sim.worn_out_at() {
         None => ("completed", e.end_ns(), None),
         Some(at) => ("worn-out", at.as_ns(), Some(why(e))),
     };
-    End { state, at_ns, reason, work_left: None }
+    EndOfRun { state, at_ns, reason, work_left: None }
 }
 
 /// Why the life of the drive ended.

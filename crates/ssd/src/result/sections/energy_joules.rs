@@ -8,7 +8,7 @@ use ftl::Kit;
 pub(crate) const ABOUT: About =
     About::section("Energy by operation. Null for a drive without `[energy]`.");
 
-pub(crate) type Value = Option<Joules>;
+pub(crate) type Section = Option<Joules>;
 
 table! {
     /// Energy by operation.
@@ -30,7 +30,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     e.energy.map(|energy| Joules {
         read: energy.read,
         program: energy.program,

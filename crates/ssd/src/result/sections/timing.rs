@@ -11,7 +11,7 @@ pub(crate) const ABOUT: About = About::section(
      The speed of the drive is `host.all.requests` divided by `simulated_seconds`.",
 );
 
-pub(crate) type Value = Speed;
+pub(crate) type Section = Speed;
 
 table! {
     /// The speed of the simulator.
@@ -30,7 +30,7 @@ table! {
 }
 
 /// The caller measures it later.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     Speed::of(Timing::default(), e.page_operations(), e.stats.served)
 }
 

@@ -12,9 +12,9 @@ pub(crate) const ABOUT: About = About::number(
      host wrote nothing.",
 );
 
-pub(crate) type Value = Option<f64>;
+pub(crate) type Section = Option<f64>;
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let written = e.stats.classes[Class::Write].bytes;
     let programmed = e.counts.program.total() * e.drive.geometry.page_size().get();
     (written > 0).then(|| programmed as f64 / written as f64)

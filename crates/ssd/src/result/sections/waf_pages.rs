@@ -11,9 +11,9 @@ pub(crate) const ABOUT: About = About::number(
      there was none.",
 );
 
-pub(crate) type Value = Option<f64>;
+pub(crate) type Section = Option<f64>;
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let counts = e.counts;
     let programmed = counts.program.total() - counts.padding.total();
     (counts.host_pages > 0).then(|| programmed as f64 / counts.host_pages as f64)

@@ -5,7 +5,7 @@ use super::{About, lifetime};
 use crate::config::{Drive, HostMode, MOST_UNITS};
 use crate::host::Overload;
 use crate::result::evidence::Evidence;
-use crate::result::shape::{Entry, table};
+use crate::result::shape::{Declared, table};
 use crate::sim::{Class, Stats, WorkLeft};
 use ftl::Kit;
 use kernel::{Bytes, Time, TimeSum};
@@ -16,7 +16,7 @@ pub(crate) const ABOUT: About = About::section(
     "Numbers that should not be trusted, and settings that could not matter in this run.",
 );
 
-pub(crate) type Value = Vec<Warning>;
+pub(crate) type Section = Vec<Warning>;
 
 table! {
     /// A warning.
@@ -30,14 +30,14 @@ table! {
 
 /// The numbers of a run that a warning puts in doubt: no run may be called better by them.
 #[derive(Copy, Clone)]
-pub(crate) enum Doubt {
+pub(crate) enum InDoubt {
     None,
     /// All numbers.
     Everything,
     /// Latencies and rates of the host.
-    Host,
+    HostRequests,
     /// All numbers but those of the host.
-    Flash,
+    FlashOperations,
     /// Latencies of reads.
     Reads,
     /// Requests per second.
@@ -46,13 +46,13 @@ pub(crate) enum Doubt {
     Few,
 }
 
-impl Doubt {
+impl InDoubt {
     const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Everything => "everything",
-            Self::Host => "host",
-            Self::Flash => "flash",
+            Self::HostRequests => "host",
+            Self::FlashOperations => "flash",
             Self::Reads => "reads",
             Self::Rate => "rate",
             Self::Few => "few",
@@ -64,7 +64,7 @@ impl Doubt {
 #[derive(Copy, Clone)]
 pub(crate) struct Code {
     name: &'static str,
-    doubt: Doubt,
+    doubt: InDoubt,
     /// The reason for the doubt, as a part of a sentence.
     reason: &'static str,
 }
@@ -74,10 +74,10 @@ macro_rules! codes {
     ($($code:ident: $name:literal, $doubt:ident $(, $reason:literal)?;)+) => {
         /// Every code of a warning, with the numbers that it puts in doubt and the reason.
         pub(crate) mod codes {
-            use super::{Code, Doubt};
+            use super::{Code, InDoubt};
 
             $(pub(crate) const $code: Code =
-                Code { name: $name, doubt: Doubt::$doubt, reason: concat!($($reason)?) };)+
+                Code { name: $name, doubt: InDoubt::$doubt, reason: concat!($($reason)?) };)+
 
             pub(super) const ALL: &[Code] = &[$($code),+];
         }
@@ -88,8 +88,8 @@ codes! {
     WAF_NOT_STEADY: "waf-not-steady", Everything, "write amplification was still moving";
     NOT_STEADY: "not-steady", Everything, "ageing stopped before write amplification was flat";
     NO_TIME: "no-time", Everything, "the run took no time";
-    OVERLOADED: "overloaded", Host, "requests arrived faster than the drive serves them";
-    GC_NEVER_RAN: "gc-never-ran", Flash, "garbage collection never ran";
+    OVERLOADED: "overloaded", HostRequests, "requests arrived faster than the drive serves them";
+    GC_NEVER_RAN: "gc-never-ran", FlashOperations, "garbage collection never ran";
     UNMAPPED_READS: "unmapped-reads", Reads, "reads met pages that hold nothing";
     BUFFER_DRAINED: "buffer-drained", Rate,
         "the rate includes the time in which the write buffer emptied";
@@ -162,11 +162,11 @@ fn rules<K: Kit>() -> [Rule<K>; 18] {
 }
 
 /// Every warning of a run, but for the work that it left: the drive has yet to do that.
-pub(crate) fn of<K: Kit>(evidence: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(evidence: &Evidence<'_, K>) -> Section {
     listed(|tell| rules().into_iter().for_each(|rule| rule(evidence, tell)))
 }
 
-fn listed(all: impl FnOnce(Tell<'_>)) -> Value {
+fn listed(all: impl FnOnce(Tell<'_>)) -> Section {
     let mut list = Vec::new();
     all(&mut |code, text| list.push(Warning { code: code.name, text }));
     list
@@ -217,7 +217,7 @@ fn policies_without_requests<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 }
 
 /// The warning of a run that left more work than its dies can do in passing.
-pub(crate) fn of_work_left(left: WorkLeft, drive: &Drive, end: Time) -> Value {
+pub(crate) fn of_work_left(left: WorkLeft, drive: &Drive, end: Time) -> Section {
     let seconds = left.die_time.as_secs_f64();
     let had = end.as_secs_f64() * drive.geometry.dies() as f64;
     listed(|tell| {
@@ -398,7 +398,7 @@ fn could_not_keep_up(over: &Overload) -> String {
     format!(
         "requests arrived faster than the drive serves them: {}, and {} were served; {} were \
          outstanding as the last arrived ({:.0} on average over the first quarter), and the drive \
-         went on for {behind:.3} s. Latency grew as long as they arrived: it says how long the run \
+         went on for {behind:.3} s. LatencyTimes grew as long as they arrived: it says how long the run \
          was rather than how quick the drive is (see host.speed)",
         rate(arriving),
         rate(arriving + behind),

@@ -16,7 +16,7 @@ struct Memory {
     piece: usize,
 }
 
-impl Table for Memory {
+impl ColumnTable for Memory {
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError> {
         Ok(Box::new(Walk { table: self.clone(), done: 0 }))
     }
