@@ -185,6 +185,12 @@ def test_every_page_is_there_and_every_link_leads_somewhere(site: Path) -> None:
     assert broken == []
 
 
+def test_marks_of_generated_parts_are_not_shown(site: Path) -> None:
+    text = (site / "results.html").read_text()
+    assert "Requests of one operation" in text
+    assert not [page.name for page in site.rglob("*.html") if "<p>&lt;!--" in page.read_text()]
+
+
 def test_every_policy_has_its_page_with_paper_and_parameters(site: Path) -> None:
     policies = floatgate.policies()
     assert len(policies) >= 25

@@ -134,12 +134,12 @@ CAUSE = Probe(
 
 LUCK = """//! A section that a test adds.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About = About::section("Luck that a test counts.").later();
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section("Luck that a test counts.").later();
 
 pub(crate) type Section = Luck;
 

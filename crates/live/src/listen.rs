@@ -26,7 +26,7 @@ pub(crate) enum Listener {
 }
 
 /// One connection.
-pub(crate) enum Stream {
+pub(crate) enum SocketStream {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
@@ -124,18 +124,18 @@ impl Listener {
     }
 
     /// The next connection, if one waits.
-    pub(crate) fn accept(&self) -> Option<Stream> {
+    pub(crate) fn accept(&self) -> Option<SocketStream> {
         let stream = match self {
             Self::Unix { socket, .. } => {
                 let (stream, _) = socket.accept().ok()?;
                 stream.set_nonblocking(true).ok()?;
-                Stream::Unix(stream)
+                SocketStream::Unix(stream)
             }
             Self::Tcp { socket, .. } => {
                 let (stream, _) = socket.accept().ok()?;
                 stream.set_nonblocking(true).ok()?;
                 stream.set_nodelay(true).ok()?;
-                Stream::Tcp(stream)
+                SocketStream::Tcp(stream)
             }
         };
         Some(stream)
@@ -159,7 +159,7 @@ impl AsFd for Listener {
     }
 }
 
-impl AsFd for Stream {
+impl AsFd for SocketStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Unix(stream) => stream.as_fd(),
@@ -168,7 +168,7 @@ impl AsFd for Stream {
     }
 }
 
-impl Read for Stream {
+impl Read for SocketStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Unix(stream) => stream.read(into),
@@ -177,7 +177,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for SocketStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Unix(stream) => stream.write(bytes),

@@ -3,7 +3,7 @@
 //! be a flow of its own. The last line is a flush. Beside it lie the drive as a file, so that `floatgate run REC.toml REC` makes the run
 //! again, and what was done through the control socket, a line for each.
 
-use crate::store::Known;
+use crate::store::KnownPages;
 use sha2::{Digest, Sha256};
 use ssd::kernel::Time;
 use ssd::workload::{About, Op, ReadOptions, Request, TraceError, Workload, open_trace};
@@ -183,7 +183,7 @@ impl Recording {
     pub(crate) fn resume(
         path: &Path,
         drive: &Drive,
-        known: Option<Known>,
+        known: Option<KnownPages>,
     ) -> Result<(Self, Earlier), (PathBuf, io::Error)> {
         let paths = [path.to_owned(), beside(path, ".toml"), beside(path, ".events")];
         let fail = |place: &PathBuf, e: io::Error| (place.clone(), e);

@@ -5,7 +5,7 @@ use crate::clock::{Clock, Pace};
 use crate::control::{self, Line};
 use crate::core::{Core, Finished, Who};
 use crate::habit::Habit;
-use crate::listen::{Listener, Stream};
+use crate::listen::{Listener, SocketStream};
 use crate::wire::{CommandKind, Decoder, Errno, Export, Step};
 use crate::{Progress, ServeError, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -40,7 +40,7 @@ const LATE: f64 = 0.05;
 
 /// A client.
 struct Client {
-    stream: Stream,
+    stream: SocketStream,
     decoder: Decoder,
     number: u32,
     out: Vec<u8>,
@@ -121,7 +121,7 @@ enum Heard {
     End,
 }
 
-fn hear(stream: &mut Stream, into: &mut [u8]) -> Heard {
+fn hear(stream: &mut SocketStream, into: &mut [u8]) -> Heard {
     loop {
         return match stream.read(into) {
             Ok(0) => Heard::End,
@@ -584,7 +584,7 @@ impl<'a> Server<'a> {
                 return;
             }
             let Some(asked) = self.lines[key].hear() else { return };
-            let answer = match control::Request::read(&asked) {
+            let answer = match control::ControlRequest::read(&asked) {
                 Ok(request) => self.carry_out(request),
                 Err(what) => json!({ "schema": control::SCHEMA, "error": what }),
             };
@@ -593,28 +593,28 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn carry_out(&mut self, request: control::Request) -> Value {
+    fn carry_out(&mut self, request: control::ControlRequest) -> Value {
         if self.clock.is_real() {
             self.catch_up();
         }
         match request {
-            control::Request::Status => {
+            control::ControlRequest::Status => {
                 let mut status = control::status(&self.core, self.started.elapsed());
                 status["clients"] = self.clients.len().into();
                 status
             }
-            control::Request::Smart => control::smart(&self.core),
-            control::Request::Fault { offset, bytes } => {
+            control::ControlRequest::Smart => control::smart(&self.core),
+            control::ControlRequest::Fault { offset, bytes } => {
                 self.core.faults.push(offset..offset.saturating_add(bytes));
                 self.core.note(&format!("fault {offset} {bytes}"));
                 json!({ "schema": control::SCHEMA, "faults": self.core.faults.len() })
             }
-            control::Request::Heal => {
+            control::ControlRequest::Heal => {
                 self.core.faults.clear();
                 self.core.note("heal");
                 json!({ "schema": control::SCHEMA, "faults": 0 })
             }
-            control::Request::PowerCut => {
+            control::ControlRequest::PowerCut => {
                 self.clients.clear();
                 self.core.cut_power();
                 if self.clock.is_real() {

@@ -5,7 +5,7 @@ use std::io;
 
 mod file;
 
-pub(crate) use file::Known;
+pub(crate) use file::KnownPages;
 pub use file::{FileStore, Tie};
 
 /// Bytes that survive. Ranges lie within it; what was never written reads as zero.

@@ -19,7 +19,7 @@ use ssd::kernel::Bytes;
 use crate::error::InputError;
 
 /// The folder, and how much the states in it may take, as the user says it.
-pub(crate) type Given = (PathBuf, String);
+pub(crate) type CacheOptions = (PathBuf, String);
 
 /// The mark of a folder that is floatgate's.
 const TAG: &str = "CACHEDIR.TAG";
@@ -36,7 +36,7 @@ struct Folder {
 
 impl Cache {
     /// The cache in a folder, without what a crash has left there.
-    pub(crate) fn open(given: Option<Given>) -> PyResult<Self> {
+    pub(crate) fn open(given: Option<CacheOptions>) -> PyResult<Self> {
         let Some((path, limit)) = given else { return Ok(Self(None)) };
         let limit = Bytes::from_str(&limit).map_err(|e| {
             let text = format!(

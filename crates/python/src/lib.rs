@@ -45,7 +45,7 @@ mod _core {
     use ssd::workload::Tally;
     use ssd::{Progress, Stage, Timing};
 
-    use crate::cache::{Cache, Given};
+    use crate::cache::{Cache, CacheOptions};
     #[pymodule_export]
     use crate::columns::{Rows, TableFile};
     #[pymodule_export]
@@ -201,7 +201,7 @@ mod _core {
         drive: &str,
         set: Vec<String>,
         policy: Vec<String>,
-        seed: Option<open::Whole>,
+        seed: Option<open::WholeNumber>,
         finder: Py<PyAny>,
     ) -> PyResult<(String, String)> {
         let drive = open::drive(drive, &set, &policy, seed, &Outside::new(finder))?;
@@ -314,9 +314,9 @@ mod _core {
         build: String,
         set: Vec<String>,
         policy: Vec<String>,
-        seed: Option<open::Whole>,
+        seed: Option<open::WholeNumber>,
         reading: open::ReadingOptions,
-        cache: Option<Given>,
+        cache: Option<CacheOptions>,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
@@ -375,9 +375,9 @@ mod _core {
         build: String,
         set: Vec<String>,
         policy: Vec<String>,
-        seed: Option<open::Whole>,
+        seed: Option<open::WholeNumber>,
         reading: open::ReadingOptions,
-        cache: Option<Given>,
+        cache: Option<CacheOptions>,
         progress: Option<Py<PyAny>>,
         rows: Option<Py<PyAny>>,
         tables: Vec<String>,
@@ -438,8 +438,8 @@ mod _core {
         build: String,
         set: Vec<String>,
         policy: Vec<String>,
-        seed: Option<open::Whole>,
-        cache: Option<Given>,
+        seed: Option<open::WholeNumber>,
+        cache: Option<CacheOptions>,
         unix: Option<PathBuf>,
         listen: Option<String>,
         insecure: bool,
@@ -495,7 +495,7 @@ mod _core {
         drive: &str,
         workload: String,
         set: Vec<String>,
-        seed: Option<open::Whole>,
+        seed: Option<open::WholeNumber>,
         reading: open::ReadingOptions,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
@@ -532,9 +532,9 @@ mod _core {
         keep: (usize, usize, u64, usize),
         set: Vec<String>,
         policy: Vec<String>,
-        seed: Option<open::Whole>,
+        seed: Option<open::WholeNumber>,
         reading: open::ReadingOptions,
-        cache: Option<Given>,
+        cache: Option<CacheOptions>,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {

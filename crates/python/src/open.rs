@@ -28,9 +28,9 @@ pub(crate) mod parquet;
 use parquet::Opener;
 
 /// A whole number that an argument says.
-pub(crate) struct Whole(u64);
+pub(crate) struct WholeNumber(u64);
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
+impl<'a, 'py> FromPyObject<'a, 'py> for WholeNumber {
     type Error = PyErr;
 
     fn extract(said: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
@@ -49,7 +49,7 @@ pub(crate) fn drive(
     name: &str,
     set: &[String],
     policy: &[String],
-    seed: Option<Whole>,
+    seed: Option<WholeNumber>,
     outside: &Arc<Outside>,
 ) -> PyResult<Drive> {
     let preset = ssd::presets().iter().find(|(preset, _)| *preset == name);
@@ -84,7 +84,7 @@ pub(crate) fn drive(
             }
         }
     };
-    let seed = seed.map(|Whole(seed)| seed);
+    let seed = seed.map(|WholeNumber(seed)| seed);
     let layers = Layers { file: (name, &text), library: &library, set, policy, seed };
     let drive = ssd::config::load_with(&layers, Some(&Finder(Arc::clone(outside))));
     outside.verdict()?;

@@ -36,7 +36,7 @@ mod trace;
 
 pub use arrange::{
     AddressWrap, Alignment, ClosedLoop, ColumnTable, Composition, Facts, List, Merge, OutOfRange,
-    Part, PartText, Pieces, Portion, Rows, See, Slice, Steps, open_table,
+    Part, PartText, Pieces, Portion, See, Slice, Steps, TableRows, open_table,
 };
 pub use clock::at_speed;
 pub use error::{Detail, Place, Spot, TraceError};

@@ -113,14 +113,15 @@ def expectation() -> str:
 
     def listed(good: bool) -> str:
         return ", ".join(
-            f"{name} (typically {100 * error['typical']:.0f} %, at worst {100 * error['worst']:.0f} %)"
+            f"{name} (typically {typical:.0f} %, at worst {worst:.0f} %)"
             for name, error in errors.items()
+            for typical, worst in [(100 * error["typical"], 100 * error["worst"])]
             if (error["typical"] <= GOOD) == good
         )
 
     return (
-        f"a stand-in has the statistics of its trace, not its requests. It is good for {listed(True)}; "
-        f"not for {listed(False)}. These are the errors to expect of traces that the model knows "
-        "(docs/measured/stand-ins.md); one made from published statistics alone is worse by an "
-        "unknown amount"
+        "a stand-in has the statistics of its trace, not its requests. It is good for "
+        f"{listed(True)}; not for {listed(False)}. These are the errors to expect of traces that "
+        "the model knows (docs/measured/stand-ins.md); one made from published statistics alone "
+        "is worse by an unknown amount"
     )

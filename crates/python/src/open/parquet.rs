@@ -7,7 +7,7 @@ use std::sync::Arc;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use ssd::workload::{
-    ColumnTable, Detail, Facts, Flow, FlowBy, Pieces, Place, Rows, See, Spot, StandIn, Tally,
+    ColumnTable, Detail, Facts, Flow, FlowBy, Pieces, Place, See, Spot, StandIn, TableRows, Tally,
     TimeUnit, TraceError, Workload, open_table,
 };
 
@@ -174,7 +174,7 @@ impl Pieces for ParquetPieces {
             else {
                 return Ok(None);
             };
-            let rows = Rows {
+            let rows = TableRows {
                 time: time.as_ref().map(Array::as_slice).transpose()?,
                 op: op.as_slice()?,
                 offset: offset.as_slice()?,

@@ -20,5 +20,5 @@ pub(crate) use merge::digest_of_digests;
 pub use merge::{ClosedLoop, Merge, Part};
 pub use portion::Portion;
 pub use steps::{Slice, Steps};
-pub use table::{ColumnTable, Facts, Pieces, Rows, See, open_table};
+pub use table::{ColumnTable, Facts, Pieces, See, TableRows, open_table};
 pub use transform::{AddressWrap, Alignment, OutOfRange};

@@ -38,11 +38,11 @@ pub trait Pieces: Send {
 }
 
 /// Takes some rows.
-pub type See<'a> = dyn FnMut(&Rows<'_>) -> Result<(), TraceError> + 'a;
+pub type See<'a> = dyn FnMut(&TableRows<'_>) -> Result<(), TraceError> + 'a;
 
 /// Columns of equal length.
 #[derive(Copy, Clone, Debug)]
-pub struct Rows<'a> {
+pub struct TableRows<'a> {
     /// Nanoseconds since whatever the table counts from; `None`: requests have no times.
     pub time: Option<&'a [u64]>,
     /// 0 read, 1 write, 2 trim, 3 flush, 4 write that bypasses volatile memory (FUA).
@@ -181,7 +181,7 @@ fn survey(
     let mut check = Check::new(name);
     let (mut regions, mut bytes, mut origin, mut timed) = (Regions::default(), 0_u128, None, true);
     let mut tenants = Tenants::default();
-    let mut see = |rows: &Rows<'_>| {
+    let mut see = |rows: &TableRows<'_>| {
         check.rows(rows)?;
         let who = match flow_by {
             None => None,
@@ -286,7 +286,7 @@ impl Check {
         Self { name: Arc::clone(name), done: 0, parts: 0, split: 0, latest: 0 }
     }
 
-    fn rows(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn rows(&mut self, rows: &TableRows<'_>) -> Result<(), TraceError> {
         let n = rows.op.len();
         let equal = rows.offset.len() == n
             && rows.size.len() == n
@@ -332,7 +332,7 @@ impl Check {
 
     /// The mistake in the first wrong row.
     #[cold]
-    fn fault(&self, rows: &Rows<'_>) -> TraceError {
+    fn fault(&self, rows: &TableRows<'_>) -> TraceError {
         let mut latest = self.latest;
         let looked = (0..rows.op.len()).try_for_each(|i| {
             let (op, offset, size) = (rows.op[i], rows.offset[i], rows.size[i]);
@@ -433,7 +433,7 @@ impl TableSource {
         let Self { pieces, check, regions, base, ready, flow_by, whose, flows, promised, .. } =
             self;
         let several = regions.count() > 1;
-        let mut see = |rows: &Rows<'_>| {
+        let mut see = |rows: &TableRows<'_>| {
             check.rows(rows)?;
             let first = rows.time.and_then(|t| t.first().copied()).unwrap_or(0);
             let base = *base.get_or_insert(first);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::names::Pattern;
+use super::names::NamePattern;
 use super::statistics::{Citation, CitationKind, Quantity, Statement, size};
 use super::{Archive, Catalogue, Entry, Group};
 
@@ -120,7 +120,7 @@ impl Publisher {
                 let stored = self.archives.get(name);
                 Archive { name: name.clone(), bytes: stored.map(|s| self.bytes(s)) }
             });
-            let patterns = trace.files.iter().map(|name| Pattern::new(name)).collect();
+            let patterns = trace.files.iter().map(|name| NamePattern::new(name)).collect();
             let mut statements: Vec<Statement> =
                 trace.statistics.iter().map(|s| self.statement(s)).collect();
             statements.extend(self.statistics.iter().map(|s| self.statement(s)));

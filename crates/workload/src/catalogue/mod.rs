@@ -13,7 +13,7 @@ mod statistics;
 
 use kernel::nearest;
 
-pub use names::Pattern;
+pub use names::NamePattern;
 pub use published::{Given, Missing, published};
 pub use shelf::{Found, Presence, Shelf};
 pub use statistics::{Citation, CitationKind, Known, Quantity, Statement};
@@ -47,7 +47,7 @@ pub struct Entry {
     /// The name of the format that reads it.
     pub format: Option<String>,
     /// How its files are called. None: it has parts, or is not published.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<NamePattern>,
     /// How many files it has.
     pub files: u32,
     /// The archive that it is downloaded in.

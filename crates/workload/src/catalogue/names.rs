@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 /// How the name of a file begins and ends, and whether a time stands between.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Pattern {
+pub struct NamePattern {
     text: String,
     /// In lower case.
     sought: String,
@@ -20,32 +20,32 @@ const NOT_READ: [&str; 2] = [".bz2", ".zip"];
 
 /// The facts in the name of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Name {
+pub(super) struct TraceName {
     /// When the file starts, for traces of many files.
     pub(super) start: Option<Start>,
     /// Whether it can be read as it is.
     pub(super) readable: bool,
 }
 
-impl Pattern {
+impl NamePattern {
     pub(super) fn new(text: &str) -> Self {
         Self { text: text.to_owned(), sought: text.to_ascii_lowercase() }
     }
 
     /// The file whose name in lower case is `name`, if it is one of these.
-    pub(super) fn read(&self, name: &str) -> Option<Name> {
+    pub(super) fn read(&self, name: &str) -> Option<TraceName> {
         let endings = READ.map(|e| (e, true)).into_iter().chain(NOT_READ.map(|e| (e, false)));
         for (ending, readable) in endings {
             let Some(name) = name.strip_suffix(ending) else { continue };
             let Some((before, after)) = self.sought.split_once(START) else {
                 if name == self.sought {
-                    return Some(Name { start: None, readable });
+                    return Some(TraceName { start: None, readable });
                 }
                 continue;
             };
             let between = name.strip_prefix(before).and_then(|n| n.strip_suffix(after));
             if let Some(start) = between.and_then(Start::read) {
-                return Some(Name { start: Some(start), readable });
+                return Some(TraceName { start: Some(start), readable });
             }
         }
         None

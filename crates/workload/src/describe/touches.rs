@@ -4,7 +4,7 @@ use kernel::Bytes;
 
 use super::Sampling;
 use super::characters::{Characters, Footprint, Identification, Sums};
-use super::concentration::{Concentration, Tally};
+use super::concentration::{Concentration, TouchTally};
 use super::page::{Page, SLOTS};
 use super::pages::{Found, GROUP_SHIFT, Pages};
 use super::recency::Recency;
@@ -119,7 +119,8 @@ impl Touches {
     pub(super) fn finish(self) -> OfPages {
         let page_bytes = 1 << self.page_shift;
         let weight = self.pages.weight();
-        let (mut sums, mut reads, mut writes) = (Sums::default(), Tally::new(), Tally::new());
+        let (mut sums, mut reads, mut writes) =
+            (Sums::default(), TouchTally::new(), TouchTally::new());
         let mut sampled = 0;
         self.pages.each(|number, page| {
             sampled += 1;

@@ -46,7 +46,7 @@ use self::reader::{Reader, Survey, TraceSource};
 pub(crate) use self::reader::{Regions, Tenants, Whose};
 use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST, most, piece};
-use self::sniff::Known;
+use self::sniff::KnownBy;
 use crate::error::{Spot, detail};
 use crate::{About, Flow, Source, TraceError, Workload};
 
@@ -157,11 +157,11 @@ fn format_of(
     feed: &mut Feed,
     options: &ReadOptions,
     notes: &mut Vec<String>,
-) -> Result<(Format, Known), TraceError> {
+) -> Result<(Format, KnownBy), TraceError> {
     let cut = options.format.map_or(Cut::Lines, |format| format.visit(format::Cuts));
     let told = looks::check(stored, feed, cut).and_then(|()| match options.format {
-        Some(format) => Ok((format, Known::Said)),
-        None if options.columns.is_some() => Ok((Format::Csv, Known::Columns)),
+        Some(format) => Ok((format, KnownBy::Said)),
+        None if options.columns.is_some() => Ok((Format::Csv, KnownBy::Columns)),
         None => sniff::format(stored, feed, options, notes),
     });
     told.map_err(|e| stored.if_misnamed(e))
@@ -180,7 +180,7 @@ pub fn open_bytes(
 struct Trace {
     stored: Stored,
     format: Format,
-    known: Known,
+    known: KnownBy,
     options: ReadOptions,
     regions: Arc<Regions>,
     tenants: Tenants,
@@ -218,12 +218,12 @@ impl Workload for Trace {
 /// The stored bytes from the start, read as `format`.
 fn reading(
     stored: &Stored,
-    (format, known): (Format, Known),
+    (format, known): (Format, KnownBy),
     options: &ReadOptions,
     regions: &Arc<Regions>,
     whose: Whose,
 ) -> Result<Box<dyn TraceSource>, TraceError> {
-    struct Boxed<'a>(Feed, Known, bool, &'a ReadOptions, Arc<Regions>, Whose);
+    struct Boxed<'a>(Feed, KnownBy, bool, &'a ReadOptions, Arc<Regions>, Whose);
 
     impl Visit for Boxed<'_> {
         type Answer = Box<dyn TraceSource>;
@@ -351,7 +351,7 @@ const FEW: u64 = 1000;
 fn check(
     stored: &Stored,
     format: Format,
-    known: Known,
+    known: KnownBy,
     options: &ReadOptions,
     survey: &Survey,
 ) -> Result<(), TraceError> {
@@ -375,10 +375,12 @@ fn check(
             Some(first) => format!("all {} records were skipped; first: {first}", survey.skipped),
         };
         let hint = match known {
-            Known::Said => format!("`--format` said {format}; without it the content tells"),
-            Known::Columns => known.hint().into(),
-            Known::FirstLine => format!("its first line is that of {format}: was it copied whole?"),
-            Known::Records => format!("it was read as {format}; `--format` names another"),
+            KnownBy::Said => format!("`--format` said {format}; without it the content tells"),
+            KnownBy::Columns => known.hint().into(),
+            KnownBy::FirstLine => {
+                format!("its first line is that of {format}: was it copied whole?")
+            }
+            KnownBy::Records => format!("it was read as {format}; `--format` names another"),
         };
         return Err(TraceError::File(whole(found, "at least one request", hint)));
     }

@@ -13,7 +13,7 @@ use super::packed::Packed;
 use super::quotes;
 use super::record::{COLUMNS_HINT, Doubt, LONGEST, Parser, Raw, piece};
 use super::select::{Processes, Selection};
-use super::sniff::Known;
+use super::sniff::KnownBy;
 use crate::error::{Spot, detail};
 use crate::{BATCH, Flow, Op, Request, Source, TraceError};
 
@@ -279,7 +279,7 @@ struct Met {
 pub(crate) struct Reader<P> {
     feed: Feed,
     parser: P,
-    known: Known,
+    known: KnownBy,
     /// Lines of the file have quotes, which are taken off in a copy.
     quoted: bool,
     copy: Vec<u8>,
@@ -308,7 +308,7 @@ impl<P: Parser> Reader<P> {
     /// `quoted`: the beginning of the file has quotes.
     pub(crate) fn new(
         feed: Feed,
-        known: Known,
+        known: KnownBy,
         quoted: bool,
         options: &ReadOptions,
         regions: Arc<Regions>,

@@ -18,7 +18,7 @@ const RECORDS: usize = 256;
 
 /// By what the format of a trace is known.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Known {
+pub(crate) enum KnownBy {
     /// The user named it.
     Said,
     /// The user named the columns of a table.
@@ -29,7 +29,7 @@ pub(crate) enum Known {
     Records,
 }
 
-impl Known {
+impl KnownBy {
     /// The hint about other formats, where a record cannot be meant.
     pub(crate) fn hint(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ pub(crate) fn format(
     feed: &mut Feed,
     options: &ReadOptions,
     notes: &mut Vec<String>,
-) -> Result<(Format, Known), TraceError> {
+) -> Result<(Format, KnownBy), TraceError> {
     let (head, whole) = feed.head()?;
     if head.is_empty() {
         return Err(stored.empty());
@@ -61,7 +61,7 @@ pub(crate) fn format(
     }
     if let Some(format) = Format::ALL.iter().copied().find(|f| f.visit(Begins(&lines))) {
         notes.push(format!("read as {format}: {}; the first line says so", format.summary()));
-        return Ok((format, Known::FirstLine));
+        return Ok((format, KnownBy::FirstLine));
     }
     // The request of the user does not belong to the content of the file.
     let options = ReadOptions { time_unit: options.time_unit, ..ReadOptions::default() };
@@ -84,7 +84,7 @@ pub(crate) fn format(
     let format = best[0];
     let kind = format.summary();
     notes.push(format!("read as {format}: {kind}; {most} of the first {of} records fit"));
-    Ok((format, Known::Records))
+    Ok((format, KnownBy::Records))
 }
 
 /// How many of the first records the formats read that read the most, of how many, and these
