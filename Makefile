@@ -11,6 +11,7 @@ BUILDER := .venv/.builder
 PACKAGES := .venv/.packages
 INSTALLED := .venv/.installed
 DEVELOPING := .venv/.developing
+DIST := dist
 EXTENSION := python/floatgate/_core.abi3.so
 RUST := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml studies/*/Cargo.toml) \
 	$(wildcard crates/*/build.rs crates/*/build/*.rs) \
@@ -152,11 +153,11 @@ docs: ready-to-develop ## Build the site of the documentation, and the pages of 
 wheel: $(BUILDER) ## Build an optimised wheel into dist/, for every Linux since 2014
 	@scripts/ensure-rust
 	$(if $(ON_LINUX),@$(PIP) ziglang)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --out dist $(if $(ON_LINUX),--zig --compatibility manylinux2014)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --out $(DIST) $(if $(ON_LINUX),--zig --compatibility manylinux2014)
 
 .PHONY: sdist
 sdist: $(BUILDER) ## Build a source distribution into dist/
-	$(BIN)/maturin sdist --out dist
+	$(BIN)/maturin sdist --out $(DIST)
 
 .PHONY: clean
 clean: ## Remove everything that was built; results stay

@@ -1,4 +1,8 @@
-"""The word that was meant, where one is not known."""
+"""The word that was meant, where one is not known.
+
+It uses the likeness of the standard library, not the distance of the engine. The command line
+corrects its own words before the engine is loaded, and several words may be equally near.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 
-/// Whose command it is.
+/// The client of the command.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Who {
     /// The place of the connection.
@@ -40,11 +40,11 @@ struct Job {
     /// Requests that are not done.
     left: u32,
     arrived: Time,
-    /// What was read could not be corrected.
+    /// The data could not be corrected.
     failed: bool,
 }
 
-/// What is counted beside the drive.
+/// Counts beside those of the drive.
 #[derive(Default)]
 pub(crate) struct Health {
     /// Reads that failed because a fault was planted.
@@ -245,7 +245,7 @@ impl Core {
     fn settle(&mut self) {
         while let Some(safe) = self.session.take_safe() {
             let behind = (self.serial as u32).wrapping_sub(safe.token);
-            // What the store does not take is owed to it, and no write succeeds meanwhile.
+            // Data that the store does not take waits for it, and no write succeeds meanwhile.
             let _ = self.versions.promote(safe.page, self.serial - u64::from(behind));
         }
         while let Some(done) = self.session.take_done() {
@@ -262,7 +262,7 @@ impl Core {
         }
     }
 
-    /// What becomes of a command that the drive has carried out.
+    /// The completion of a command that the drive has carried out.
     fn conclude(&mut self, job: &Job) -> Result<(), Errno> {
         let Job { command: Command { kind, offset, len, fua, .. }, serials, .. } = job;
         let (offset, len) = (*offset, u64::from(*len));
@@ -332,7 +332,7 @@ impl Core {
             CommandKind::Read => self.readable(command.offset, command.len.into()),
             CommandKind::Flush => match self.versions.settle() {
                 Err(e) => Err(errno(&e)),
-                // What a buffer that loses its data held never reached flash.
+                // The content of a volatile buffer never reached flash.
                 Ok(()) if self.versions.waiting() > 0 => Err(Errno::Io),
                 Ok(()) => self.versions.sync().map_err(|e| errno(&e)),
             },
@@ -528,7 +528,7 @@ mod tests {
         }
     }
 
-    /// What a buffer took in good faith is kept until there is room; meanwhile writes are refused
+    /// Data that a buffer has accepted is kept until there is room; meanwhile writes are refused
     /// before the drive sees them, so that nothing piles up.
     #[test]
     fn what_the_host_has_no_room_for_waits_and_does_not_grow() {

@@ -84,7 +84,7 @@ fn drive(settings: &[&str]) -> Drive {
         .unwrap_or_else(|errors| panic!("{}", ssd::config::render(&errors, false)))
 }
 
-/// What is wrong with the drive or its client, so that a cut has to find it.
+/// A planted fault of the drive or its client that a cut has to find.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Fault {
     None,
@@ -125,7 +125,7 @@ impl Store for Lossy {
     }
 }
 
-/// What one sector may hold: its versions in the order in which they were sent; 0 is nothing.
+/// The possible contents of one sector: its versions in the order in which they were sent; 0 is nothing.
 struct History {
     versions: Vec<u64>,
     /// Of these the last that must have survived, and the last that was answered.

@@ -5,7 +5,7 @@ use crate::clock::{Clock, Pace};
 use crate::control::{self, Line};
 use crate::core::{Core, Finished, Who};
 use crate::habit::Habit;
-use crate::listen::{Listener, Stream};
+use crate::listen::{Listener, SocketStream};
 use crate::wire::{CommandKind, Decoder, Errno, Export, Step};
 use crate::{Progress, ServeError, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,7 +24,7 @@ const MOST_CLIENTS: usize = 64;
 /// A connection may have so many bytes inside and unsent before its next command is taken: one command
 /// of the greatest size.
 const MOST_BYTES: u64 = 32 << 20;
-/// A command counts as so many bytes at least.
+/// The least number of bytes that a command counts as.
 const LEAST_BYTES: u64 = 4096;
 /// A wait for something to do ends after so long, to look whether the server is to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -40,7 +40,7 @@ const LATE: f64 = 0.05;
 
 /// A client.
 struct Client {
-    stream: Stream,
+    stream: SocketStream,
     decoder: Decoder,
     number: u32,
     out: Vec<u8>,
@@ -68,7 +68,7 @@ impl Client {
         !self.deaf && !self.broken && held < MOST_BYTES
     }
 
-    /// What it asked for and the drive has not taken in is refused, as the server ends.
+    /// Requests that the drive has not accepted are refused, as the server ends.
     fn refuse_the_rest(&mut self, export: &Export) {
         while !self.deaf {
             match self.decoder.next(export, &mut self.out) {
@@ -114,14 +114,14 @@ impl Client {
     }
 }
 
-/// What came of a read from a socket.
+/// The result of a read from a socket.
 enum Heard {
     Something(usize),
     Nothing,
     End,
 }
 
-fn hear(stream: &mut Stream, into: &mut [u8]) -> Heard {
+fn hear(stream: &mut SocketStream, into: &mut [u8]) -> Heard {
     loop {
         return match stream.read(into) {
             Ok(0) => Heard::End,
@@ -152,7 +152,7 @@ pub(crate) struct Server<'a> {
     clients: Slab<Client>,
     lines: Slab<Line>,
     number: u32,
-    /// Whose command came in last.
+    /// The client of the last command.
     latest: usize,
     stop: &'a AtomicBool,
     punctual: Punctuality,
@@ -163,7 +163,7 @@ pub(crate) struct Server<'a> {
     started: Instant,
 }
 
-/// Who a place in the list of what is polled belongs to.
+/// The owner of a place in the list of polled sockets.
 #[derive(Copy, Clone)]
 enum Place {
     Listener,
@@ -258,7 +258,7 @@ impl<'a> Server<'a> {
         awaited.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Simulated time goes on. Those who were waited for have not asked.
+    /// Simulated time goes on. The awaited clients have not asked.
     fn note_expired(&mut self) {
         if self.in_vain {
             return;
@@ -280,7 +280,7 @@ impl<'a> Server<'a> {
             self.lines.iter().filter(|(_, line)| waiting(line)).map(|(key, _)| key).collect();
         let patience = if pending.is_empty() { self.patience() } else { Duration::ZERO };
         let (mut places, mut fds) = (Vec::new(), Vec::new());
-        // Where there is no room for more, others wait outside.
+        // If there is no room for more, others wait outside.
         if self.clients.len() < MOST_CLIENTS {
             places.push(Place::Listener);
             fds.push(PollFd::new(&self.listener, PollFlags::IN));
@@ -393,7 +393,7 @@ impl<'a> Server<'a> {
             Heard::Nothing => false,
             Heard::End => {
                 client.deaf = true;
-                // What it asked for is done all the same; nobody takes the answer.
+                // Its requests are carried out all the same; nobody takes the answer.
                 client.broken = true;
                 false
             }
@@ -579,12 +579,12 @@ impl<'a> Server<'a> {
     fn hear_line(&mut self, key: usize) {
         self.lines[key].send();
         for _ in 0..LINES {
-            // Whoever takes no answers is asked nothing more, so that these are bounded too.
+            // A client that takes no answers is not read from, so that these are bounded too.
             if self.lines[key].unsent() {
                 return;
             }
             let Some(asked) = self.lines[key].hear() else { return };
-            let answer = match control::Request::read(&asked) {
+            let answer = match control::ControlRequest::read(&asked) {
                 Ok(request) => self.carry_out(request),
                 Err(what) => json!({ "schema": control::SCHEMA, "error": what }),
             };
@@ -593,28 +593,28 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn carry_out(&mut self, request: control::Request) -> Value {
+    fn carry_out(&mut self, request: control::ControlRequest) -> Value {
         if self.clock.is_real() {
             self.catch_up();
         }
         match request {
-            control::Request::Status => {
+            control::ControlRequest::Status => {
                 let mut status = control::status(&self.core, self.started.elapsed());
                 status["clients"] = self.clients.len().into();
                 status
             }
-            control::Request::Smart => control::smart(&self.core),
-            control::Request::Fault { offset, bytes } => {
+            control::ControlRequest::Smart => control::smart(&self.core),
+            control::ControlRequest::Fault { offset, bytes } => {
                 self.core.faults.push(offset..offset.saturating_add(bytes));
                 self.core.note(&format!("fault {offset} {bytes}"));
                 json!({ "schema": control::SCHEMA, "faults": self.core.faults.len() })
             }
-            control::Request::Heal => {
+            control::ControlRequest::Heal => {
                 self.core.faults.clear();
                 self.core.note("heal");
                 json!({ "schema": control::SCHEMA, "faults": 0 })
             }
-            control::Request::PowerCut => {
+            control::ControlRequest::PowerCut => {
                 self.clients.clear();
                 self.core.cut_power();
                 if self.clock.is_real() {

@@ -38,11 +38,11 @@ pub struct ParamInfo {
     pub kind: ParamKind,
     /// Its default, as written on a command line.
     pub default: &'static str,
-    /// What it does, with its unit.
+    /// Its effect, with its unit.
     pub doc: &'static str,
 }
 
-/// What is wrong with a policy as written.
+/// A mistake in a policy as written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct PolicyError {
@@ -52,7 +52,7 @@ pub struct PolicyError {
     pub name: String,
     /// The parameter at fault, if it is one.
     pub key: Option<String>,
-    /// What is wrong, in one sentence.
+    /// The mistake, in one sentence.
     pub message: String,
     /// The nearest thing that would be right.
     pub suggestion: Option<String>,

@@ -53,7 +53,7 @@ fn trace(catalogue: &Catalogue, shelf: &Shelf, entry: &Entry) -> Value {
     })
 }
 
-/// What is known, each figure with its source; what is not known is not there.
+/// The known facts, each figure with its source; what is not known is not there.
 fn statistics(entry: &Entry) -> Value {
     let all = Quantity::ALL.into_iter().filter_map(|quantity| {
         let known = entry.known(quantity)?;

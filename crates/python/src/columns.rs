@@ -15,8 +15,8 @@ use tables::Writer;
 
 use crate::error::InternalError;
 
-/// Name, values, the words that the values count through, and whether a row may lack its value: then
-/// the greatest number stands there, or not a number.
+/// Name, values, the words that the values count through, and whether a row may lack its value:
+/// then the greatest number stands there, or not a number.
 type Given<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>, bool);
 
 /// Some rows of a table. They are given away once.
@@ -168,7 +168,7 @@ impl TableFile {
     }
 }
 
-/// What came of a file, once its thread has ended; `metadata` ends it.
+/// The outcome of a file, once its thread has ended; `metadata` ends it.
 fn outcome(state: State, metadata: Option<Vec<(String, String)>>) -> PyResult<()> {
     let State::Writes(RowWriter { rows, thread }) = state else { return Err(ended()) };
     if let Some(metadata) = metadata {

@@ -22,7 +22,7 @@ const FLOATING_POINT: u8 = 3;
 const UTF8: u8 = 5;
 const DOUBLE: i16 = 2;
 
-/// Where the field with this number stands in its table.
+/// The place of the field with this number in its table.
 const fn slot(number: VOffsetT) -> VOffsetT {
     4 + 2 * number
 }

@@ -20,10 +20,9 @@ from floatgate.report.model import Report
 from floatgate.report.page import FIRST, html, parts, usual_title
 from floatgate.result.comparison import Comparison
 from floatgate.result.folder import RESULT
-from floatgate.result.lists import LIST, read_list
+from floatgate.result.lists import LIST, named, read_list
 from floatgate.result.load import differences
 from floatgate.result.run import Result
-from floatgate.result.tables import named
 
 SHAPES_RESULTS = False
 

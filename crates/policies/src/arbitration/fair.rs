@@ -1,10 +1,10 @@
-//! `fair`: start-time fair queueing. Each request has a start tag, the virtual time at which its flow
-//! has had its share up to it, and the least tag goes first. So whoever asks for little hardly waits,
-//! and whoever was idle has saved nothing up.
+//! `fair`: start-time fair queueing. Each request has a start tag, the virtual time at which its
+//! flow has had its share up to it, and the least tag goes first. So whoever asks for little hardly
+//! waits, and whoever was idle has saved nothing up.
 //!
 //! A request's tag is the virtual time when it came or the end of the flow's request before it,
-//! whichever is later; that end lies its cost over the flow's weight further. Virtual time is the tag
-//! of the request that went last.
+//! whichever is later; that end lies its cost over the flow's weight further. Virtual time is the
+//! tag of the request that went last.
 
 use super::{Arbitration, HeadView};
 use crate::info::{Family, PolicyInfo, Wanted};
@@ -22,7 +22,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         name: "cost",
         kind: ParamKind::Word(&["bytes", "requests"]),
         default: "bytes",
-        doc: "What shares are counted in: the bytes of requests, or requests.",
+        doc: "The unit of shares: the bytes of requests, or requests.",
     }],
     wants: |_| Some(Wanted::Flows),
     ..PolicyInfo::of(Family::Arbitration)

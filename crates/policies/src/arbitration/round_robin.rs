@@ -1,4 +1,5 @@
-//! `round-robin`: each flow in its turn, whatever it asks for: what drives of NVM Express must have.
+//! `round-robin`: each flow in its turn, whatever it asks for: what drives of NVM Express must
+//! have.
 
 use super::{Arbitration, HeadView, after};
 use crate::info::{Family, PolicyInfo, Wanted};
@@ -9,7 +10,7 @@ use kernel::Time;
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
     name: "round-robin",
-    summary: "Each flow in its turn sends so many requests; weights and urgency do not count.",
+    summary: "Each flow in its turn sends `burst` requests; weights and urgency do not count.",
     paper: "NVM Express Base Specification, round robin arbitration",
     params: &[BURST],
     wants: |_| Some(Wanted::Flows),
@@ -28,7 +29,7 @@ pub(super) const BURST: ParamInfo = ParamInfo {
 #[derive(Copy, Clone, Debug)]
 pub struct RoundRobin {
     burst: u64,
-    /// Whose turn it is, and how many requests it may still send.
+    /// The flow whose turn it is, and the number of requests that it may still send.
     turn: u8,
     left: u64,
 }

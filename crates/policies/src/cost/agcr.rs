@@ -61,7 +61,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ..PolicyInfo::of(Family::Cost)
 };
 
-/// What a page's recent accesses have in common.
+/// The common character of a page's recent accesses.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Character {
@@ -72,7 +72,7 @@ enum Character {
     Interleaved,
 }
 
-/// What is known of a page, in one byte: how many past accesses (two bits), which of the last two
+/// The history of a page, in one byte: how many past accesses (two bits), which of the last two
 /// were writes (two bits), its character at the last access (two bits), and the character that its
 /// last write had (two bits).
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
@@ -228,7 +228,7 @@ impl Cost for Agcr {
         let lpn = access.lpn;
         let write = match access.kind {
             AccessKind::Trim => {
-                // What was there is gone; the next write is a first one.
+                // The old data are gone; the next write is a first one.
                 self.pages[lpn] = History::default();
                 self.queue.forget(lpn);
                 return;

@@ -1,23 +1,23 @@
 //! `expected`: the level of least expected time.
 //!
 //! A page's *life* runs from one write to the next. Each page remembers how often it was read in
-//! its last life and in this one (a few bits); over all pages the drive counts how often a page that
-//! was read so often is read once more before it is written. That gives the reads to be expected,
-//! and a write takes the level at which its program and those reads take least time together; the
-//! program counts once more for each operation that waits for its die. The reads count once: what
-//! waits when a burst is served says little of when the page will be read, and weighting them with
-//! the mean queue made programs slow in just those bursts (half as long again on a trace at sixteen
-//! times its speed). A page that is read is re-written in idle time when the reads still to be
-//! expected save enough.
+//! its last life and in this one (a few bits); over all pages the drive counts how often a page
+//! that was read so often is read once more before it is written. That gives the reads to be
+//! expected, and a write takes the level at which its program and those reads take least time
+//! together; the program counts once more for each operation that waits for its die. The reads
+//! count once: what waits when a burst is served says little of when the page will be read, and
+//! weighting them with the mean queue made programs slow in just those bursts (half as long again
+//! on a trace at sixteen times its speed). A page that is read is re-written in idle time when the
+//! reads still to be expected save enough.
 //!
 //! Each copy is also read when collection moves it: how many copies are moved for each that is
-//! written says how many reads that adds. Where collection is busy, a copy lives shortly, and quick
+//! written says how many reads that adds. If collection is busy, a copy lives shortly, and quick
 //! programs are worth less.
 //!
 //! It needs more than `agcr` (six bits a page against two, and the queue of the die), or three bits
-//! with `bits=3`, which tells apart only whether a life had none, one or more reads and whether this
-//! one has had any. With costs in the place of a rule, a first write is not of high cost for reads
-//! that never come, and one read in between does not make a page expensive to write.
+//! with `bits=3`, which tells apart only whether a life had none, one or more reads and whether
+//! this one has had any. With costs in the place of a rule, a first write is not of high cost for
+//! reads that never come, and one read in between does not make a page expensive to write.
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, PolicyInfo};
@@ -58,20 +58,20 @@ pub const INFO: PolicyInfo = PolicyInfo {
 
 /// Reads of one life are told apart up to this many.
 const READS: usize = 8;
-/// What a page's life is called by the one before: data from before the run, no life yet, none, one,
+/// The class of a page's life, by the one before: data from before the run, no life yet, none, one,
 /// or more reads.
 const KINDS: usize = 5;
 const BEFORE_THE_RUN: u8 = 0;
 const FIRST: u8 = 1;
 
-/// What is told apart of a page's lives.
+/// The classes of a page's lives.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct Form {
     /// Bits for each page.
     bits: u32,
     /// Reads of one life are told apart up to this many, itself not among them.
     reads: u8,
-    /// What the first life is called.
+    /// The class of the first life.
     first: u8,
 }
 
@@ -176,7 +176,7 @@ impl Expected {
             for r in (0..end).rev() {
                 reads[r] = chance(&chances[r]) * (1.0 + reads[r + 1]);
             }
-            // What is long past counts less and less.
+            // The distant past counts less and less.
             if chances.iter().any(|c| c.visits > 1 << 16) {
                 for c in chances {
                     *c = Chance { visits: c.visits / 2, read: c.read / 2 };
@@ -348,8 +348,8 @@ mod tests {
         }
     }
 
-    /// What is long past counts less and less: of more than 65,536 copies half are remembered. So after
-    /// 65,537 for the host, 32,768 that are moved are half of them; then 16,384 of each are
+    /// The distant past counts less and less: of more than 65,536 copies half are remembered. So
+    /// after 65,537 for the host, 32,768 that are moved are half of them; then 16,384 of each are
     /// remembered, and of 65,536 with more for the host a quarter were moved.
     #[test]
     fn copies_of_long_ago_are_forgotten_by_halves() {

@@ -1,8 +1,9 @@
 //! `bounded-read-first`: host reads before everything else, but not for ever.
 //!
-//! As in `read-first`, but what is no read goes as soon as it has waited for `wait`, or as `reads` reads
-//! went before it, whichever comes first: so no write starves, however many reads come. What is late
-//! goes in the order in which it came; under more work than a die can do, it is served like that.
+//! As in `read-first`, but what is no read goes as soon as it has waited for `wait`, or as `reads`
+//! reads went before it, whichever comes first: so no write starves, however many reads come. What
+//! is late goes in the order in which it came; under more work than a die can do, it is served like
+//! that.
 
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
@@ -70,7 +71,7 @@ impl Order for BoundedReadFirst {
         true
     }
 
-    /// What was late when it began goes on.
+    /// An operation that was overdue when it began goes on.
     fn may_suspend(&mut self, _: &OpView, waited: Waited, _: &OpView, now: Time) -> bool {
         !self.is_late(waited, now)
     }

@@ -2,18 +2,19 @@
 //!
 //! Grupp et al., MICRO 2009, 4.1. On cells of several bits some pages of a block program several
 //! times as fast as others, and with as much less energy. A write of high priority takes the next
-//! fast page at the write point; the slow ones on the way are given up and count as invalid. Garbage
-//! collection does the same where it works for urgent writes, or where all is urgent (on battery).
+//! fast page at the write point; the slow ones on the way are given up and count as invalid.
+//! Garbage collection does the same where it works for urgent writes, or where all is urgent (on
+//! battery).
 //!
-//! What is given up has to be reclaimed: blocks fill sooner and are erased more often. So what lies
-//! given up in a plane is bounded by a share of the plane's spare space; beyond it pages are taken in
-//! order, whatever the priority, and the capacity that the drive exports always has its place.
-//! Collection passes over slow pages only for a victim so empty that its pages, on fast pages alone,
-//! take less than the block that they leave; otherwise it would erase for nothing.
+//! Skipped pages have to be reclaimed: blocks fill sooner and are erased more often. So what lies
+//! given up in a plane is bounded by a share of the plane's spare space; beyond it pages are taken
+//! in order, whatever the priority, and the capacity that the drive exports always has its place.
+//! Collection passes over slow pages only for a victim so empty that its pages, on fast pages
+//! alone, take less than the block that they leave; otherwise it would erase for nothing.
 //!
-//! Cells of one bit have no fast pages, but blocks that are: those that are worn program up to twice
-//! as fast. There high-priority writes go to the most worn free block and the others to the least
-//! worn, through two write points.
+//! Cells of one bit have no fast pages, but blocks that are: those that are worn program up to
+//! twice as fast. There high-priority writes go to the most worn free block and the others to the
+//! least worn, through two write points.
 
 use crate::info::{Family, Idle, PolicyInfo, Wanted};
 use crate::params::{ParamInfo, ParamKind, Params};
@@ -171,7 +172,7 @@ impl Mango {
         self.geometry.as_ref().expect("attached first")
     }
 
-    /// Which pages of a block are fast: those of the quickest types that are quicker than the
+    /// The fast pages of a block: those of the quickest types that are quicker than the
     /// slowest.
     fn find_fast(&mut self) {
         let geometry = *self.geometry();
@@ -346,7 +347,7 @@ impl PageChoice for Mango {
         self.streams
     }
 
-    /// What is moved is no more urgent than other writes: worn blocks are kept for those that are.
+    /// Moved data is not more urgent than other writes: worn blocks are kept for those that are.
     fn gc_pick(&self) -> Option<FreePick> {
         self.by_wear().then_some(FreePick::LeastWorn)
     }

@@ -2,8 +2,8 @@
 //!
 //! Every host read of a block disturbs its other pages. All schemes count the reads of a block and
 //! move its data when the count reaches what a block of its density endures; they differ in where
-//! read-hot pages go then. What they share is here: the streams, the roles, and how read-hot pages
-//! are found (`identify.rs`).
+//! read-hot pages go then. This module has their common parts: the streams, the roles, and how
+//! read-hot pages are found (`identify.rs`).
 
 mod identify;
 mod low;
@@ -50,7 +50,7 @@ pub(crate) const READ_HOT: Role = Role(2);
 pub(crate) const LOW: Role = Role(3);
 /// A block that holds a few read-hot pages and nothing else.
 pub(crate) const SHADOW: Role = Role(4);
-/// What results call the roles.
+/// The names of the roles in results.
 const ROLE_NAMES: &[&str] = &["monitor", "read-hot", "low-density", "shadow"];
 
 const fn stream(n: u8) -> StreamId {
@@ -115,7 +115,7 @@ const SHADOWS: ParamInfo = ParamInfo {
 /// bytes for each page of a tenth of the blocks, 128 GiB come to the paper's 1.37 MB (IPR III.E).
 const WORD: u64 = 8;
 
-/// What each scheme does alike.
+/// The common actions of all schemes.
 #[derive(Default)]
 struct Common {
     limit: u32,

@@ -6,14 +6,15 @@ use nand::physics::{MARGIN_VOLTS, Recovery};
 /// The cycles for which READY's paper rates the cells whose margin is [`MARGIN_VOLTS`].
 const PAPERS_CYCLES: f64 = 3000.0;
 
-/// Beyond this idle time, in hours, no recovery is counted at all, whatever the constants support: a
-/// year.
+/// Beyond this idle time, in hours, no recovery is counted at all, whatever the constants support:
+/// a year.
 const LONGEST_HOURS: f64 = 8760.0;
 
 /// The cycles that cells of a rating take, with or without recovery.
 ///
 /// A rating other than the paper's 3000 scales the margin, so that the cells stand 1.2 % more
-/// cycles without rest than they are rated for, as the paper's do (Eq. 1 reaches its margin at 3036).
+/// cycles without rest than they are rated for, as the paper's do (Eq. 1 reaches its margin at
+/// 3036).
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct RatedCells {
     rated: f64,
@@ -23,7 +24,7 @@ pub struct RatedCells {
 }
 
 impl RatedCells {
-    /// Cells rated for so many cycles; without `recovery` they take those and no more.
+    /// Cells rated for a number of cycles; without `recovery` they take those and no more.
     pub fn new(rated: f64, recovery: Option<Recovery>) -> Self {
         let margin_volts = recovery.map_or(0.0, |r| {
             let without_rest = r.achievable_cycles(0.0, MARGIN_VOLTS);

@@ -28,7 +28,7 @@ pub enum Pace {
     /// Dynamically; `cells` says which recovery it counts on, and the rules' target and period
     /// follow from the settings.
     Dynamic {
-        /// Whose recovery.
+        /// The constants of recovery.
         cells: Counted,
         /// The thresholds.
         rules: Rules,
@@ -52,7 +52,8 @@ impl Settings {
         Self { target: params.dur("target"), period: params.dur("period"), pace: Pace::Fixed }
     }
 
-    /// What throttles that foresee demand share; they differ in what they count on.
+    /// The common part of throttles that foresee demand; they differ in the cycles that they count
+    /// on.
     pub(super) fn dynamic(params: &Params, cells: Counted, capacity: Capacity) -> Self {
         let (target, period) = (params.dur("target"), params.dur("period"));
         let periods = |length: Dur| (length.as_ns() as f64 / period.as_ns() as f64).round() as u64;
@@ -132,7 +133,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// What may be done in the rest of the current period.
+    /// The bytes that may be programmed in the rest of the current period.
     #[inline]
     pub fn grant(&self) -> Grant {
         match self {

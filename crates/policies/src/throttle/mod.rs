@@ -42,7 +42,7 @@ crate::family::family! { $
     fn active(&self) -> bool;
 }
 
-/// What a throttle is without its events.
+/// A throttle without its events.
 trait Paced {
     /// The settings of its state machine, which is all of it; `None`: it has none.
     fn settings(&self) -> Option<&Settings> {

@@ -7,7 +7,7 @@
 //! (`optimistic`). The length of epochs is the one at which demand varies least.
 //!
 //! Good at reaching the target with the least delay; bad where demand has no cycles, because then
-//! delays follow demand instead of meeting it. What it guarantees is about the mean rest of cells, as
+//! delays follow demand instead of meeting it. Its guarantee is about the mean rest of cells, as
 //! in the paper, whose equations forget when the rest was: a drive that idles for half its life and
 //! then works has the same mean as one that works evenly. `capacity = "local"` counts each cycle by
 //! the rest before it. `capacity = "paper"` guarantees nothing: cells that rested are credited with

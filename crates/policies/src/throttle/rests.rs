@@ -1,17 +1,17 @@
 //! How long cells rested before each of their cycles, and what of their life that used up.
 //!
-//! READY's equations take the mean rest of a life, whenever it was. Here each part of a cycle counts
-//! by the rest that came before it: 1 ÷ N of the life, N being the cycles that are achievable with
-//! that rest between any two. A life is over when the sum is one. With even rest both agree; a drive
-//! that idles first and is busy later lives shorter than its mean rest says.
+//! READY's equations take the mean rest of a life, whenever it was. Here each part of a cycle
+//! counts by the rest that came before it: 1 ÷ N of the life, N being the cycles that are
+//! achievable with that rest between any two. A life is over when the sum is one. With even rest
+//! both agree; a drive that idles first and is busy later lives shorter than its mean rest says.
 
 use super::cells::RatedCells;
 
 /// Parts of the flash, cycled in turn, whose rest is looked at apart.
 const PARTS: usize = 128;
 
-/// Rests, evenly apart in their logarithms, for which the equations are solved beforehand: a life has a
-/// million parts of cycles. What lies between is off by less than 10^-5, to the safe side.
+/// Rests, evenly apart in their logarithms, for which the equations are solved beforehand: a life
+/// has a million parts of cycles. Values between are off by less than 10^-5, to the safe side.
 const SOLVED: usize = 256;
 
 /// The flash as it is cycled around, all of it evenly.
@@ -73,8 +73,8 @@ impl Rests {
         Self { least: true, ..Self::new(cells) }
     }
 
-    /// Counts cycles of all flash, evenly over `from` to `to`, in hours. Returns the share of their life
-    /// that the cells lost by it.
+    /// Counts cycles of all flash, evenly over `from` to `to`, in hours. Returns the share of their
+    /// life that the cells lost by it.
     #[inline]
     pub fn add(&mut self, cycles: f64, from: f64, to: f64) -> f64 {
         let before = self.used;
@@ -139,8 +139,8 @@ impl Rests {
         if share <= here { share / self.price } else { self.left + (share - here) / self.prices[0] }
     }
 
-    /// The share of the cycles, but for the first of each cell, that came after a rest for which the
-    /// constants have support; one if there was none.
+    /// The share of the cycles, but for the first of each cell, that came after a rest for which
+    /// the constants have support; one if there was none.
     pub fn supported(&self) -> f64 {
         if self.again == 0 { 1.0 } else { self.supported as f64 / self.again as f64 }
     }
@@ -201,8 +201,8 @@ mod tests {
         }
     }
 
-    /// All flash in ten hours: as the first part comes round again it has rested for so long, and as the
-    /// last one begins no cell had less.
+    /// All flash in ten hours: as the first part comes round again it has rested for so long, and
+    /// as the last one begins no cell had less.
     #[test]
     fn the_first_rest_is_that_of_the_first_part() {
         for (mut rests, parts) in
@@ -231,7 +231,8 @@ mod tests {
         near(whole.used(), parts.used(), 1e-4);
     }
 
-    /// A cycle a day for ten days, then ten within minutes, and what has no rest is worth the least.
+    /// A cycle a day for ten days, then ten within minutes, and what has no rest is worth the
+    /// least.
     #[test]
     fn each_cycle_counts_by_its_own_rest() {
         let mut rests = Rests::new(fitted());

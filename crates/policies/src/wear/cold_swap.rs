@@ -93,7 +93,7 @@ impl Wear for StaticWear {
         let plane = PlaneView { excluded, ..balance.plane };
         let coldest = plane.candidates().min_by_key(|b| (view.wear[*b], b.as_u32()));
         let Some(coldest) = coldest else { return };
-        // The least worn block may be one that is no candidate; the candidates may all be worn more.
+        // The least worn block may not be a candidate; the candidates may all be worn more.
         if worn.saturating_sub(view.wear[coldest]) > self.threshold {
             self.moves += 1;
             plan.push(Step::Reclaim { block: coldest, to: Dest::Stream(StreamId::WEAR) });

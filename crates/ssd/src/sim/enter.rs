@@ -753,7 +753,7 @@ impl<K: Kit> Sim<K> {
             self.ftl.trim(lpn, now);
         }
         if let Some(write) = flushed.owed {
-            self.device.ops[write].spent += spent;
+            self.device.ops[write].spent += &spent;
             self.page_done_late(write);
         }
         if volatile && self.requests.barrier.leave(flushed.stretch) {

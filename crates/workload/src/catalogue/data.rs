@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::names::Pattern;
+use super::names::NamePattern;
 use super::statistics::{Citation, CitationKind, Quantity, Statement, size};
 use super::{Archive, Catalogue, Entry, Group};
 
@@ -27,7 +27,7 @@ struct Publisher {
     page: Option<String>,
     licence: Option<String>,
     format: Option<String>,
-    /// What holds for every trace, where the trace itself says nothing else.
+    /// Facts of every trace, unless the trace itself has others.
     #[serde(default)]
     statistics: Vec<toml::Table>,
     sources: BTreeMap<String, DataSource>,
@@ -120,7 +120,7 @@ impl Publisher {
                 let stored = self.archives.get(name);
                 Archive { name: name.clone(), bytes: stored.map(|s| self.bytes(s)) }
             });
-            let patterns = trace.files.iter().map(|name| Pattern::new(name)).collect();
+            let patterns = trace.files.iter().map(|name| NamePattern::new(name)).collect();
             let mut statements: Vec<Statement> =
                 trace.statistics.iter().map(|s| self.statement(s)).collect();
             statements.extend(self.statistics.iter().map(|s| self.statement(s)));

@@ -15,7 +15,7 @@ const PAGE: f64 = 4096.0;
 /// Table II of the read-disturb paper counts whole pages of this size.
 const TRAFFIC_PAGE: f64 = 32768.0;
 
-// What is assumed where nothing is published. Shares of the classes: the means of AGCR (FAST 2016,
+// Assumptions if nothing is published. Shares of the classes: the means of AGCR (FAST 2016,
 // Figure 2). Touches per page and mean size: medians of the catalogue (a test compares). The rest:
 // medians, rounded, of the traces that the model is judged on (docs/measured/stand-ins.md).
 
@@ -35,7 +35,7 @@ const GROWTH: f64 = 0.65;
 /// Noon has so much more than the mean, midnight so much less.
 const DAILY: f64 = 0.5;
 
-/// What the user says instead of a publisher.
+/// The user's values in place of a publisher's.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct Given {
     /// Requests in all.
@@ -46,7 +46,7 @@ pub struct Given {
     pub mean_size: Option<f64>,
 }
 
-/// What would have to be known.
+/// The missing facts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Missing {
     /// Figures, in words.
@@ -136,7 +136,7 @@ pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
     let class =
         |reads: Option<Stream>, writes: Option<Stream>| Class { growth: GROWTH, reads, writes };
     let (ir, iw) = (pages.interleaved_reads, pages.interleaved_writes);
-    // Who touches an interleaved page first: whoever touches it more often.
+    // An interleaved page is first touched by its more frequent operation.
     let (tr, tw) = (touches[0] * ir, touches[1] * iw);
     let by_reads = if tr + tw > 0.0 { tr / (tr + tw) } else { 0.0 };
     let whole = pages.all();

@@ -27,7 +27,7 @@ pub use arrivals::Arrivals;
 pub use config::{Generator, Pattern};
 pub use sizes::{Share, Size};
 
-/// Whoever writes a percentage is told the share.
+/// A percentage is answered with the share.
 fn expected_share(found: f64) -> String {
     let share = "a share from 0 to 1";
     if found > 1.0 && found <= 100.0 {
@@ -254,7 +254,7 @@ struct Making {
     fua: Rng,
     /// Writes since the last flush.
     unflushed: u64,
-    /// Where a sequential stream goes on.
+    /// The next address of a sequential stream.
     next_byte: u64,
 }
 

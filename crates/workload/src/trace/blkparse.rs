@@ -12,7 +12,7 @@
 //!
 //! The layout is the default one of blkparse(1), as `process_default` in `blkparse_fmt.c` prints
 //! it; the letters are those of `fill_rwbs` there and of `blk_fill_rwbs` in the kernel. A request
-//! arrives with its `Q` line: queued, before the kernel merges. Where there is none it arrives with
+//! arrives with its `Q` line: queued, before the kernel merges. If there is none it arrives with
 //! its `D` line (issued), or its `C` line (completed). All other actions, commands of other kinds
 //! and the summary at the end are passed over.
 //!

@@ -1,10 +1,11 @@
-//! What a request is, in the letters of the Linux kernel: `blk_fill_rwbs` in `kernel/trace/blktrace.c`
+//! A request in the letters of the Linux kernel: `blk_fill_rwbs` in `kernel/trace/blktrace.c`
 //! writes them, as `fill_rwbs` of blkparse does.
 //!
-//! An `F` in front asks for a flush. Then come `R`, `W`, `D` (discard; `DE`: secure erase), `F` (flush),
-//! `Z` with a second letter (zones: `ZA` append, `ZR` reset, `ZO` open, `ZC` close, `ZF` finish) or `N`
-//! (anything else, which is no request for sectors). `WZ` writes zeros. What may follow: `F` (forced unit
-//! access), `A` (ahead), `S` (synchronous), `M` (metadata), `B` (a barrier of old kernels), `U` (untorn).
+//! An `F` in front asks for a flush. Then come `R`, `W`, `D` (discard; `DE`: secure erase), `F`
+//! (flush), `Z` with a second letter (zones: `ZA` append, `ZR` reset, `ZO` open, `ZC` close, `ZF`
+//! finish) or `N` (anything else, which is no request for sectors). `WZ` writes zeros. What may
+//! follow: `F` (forced unit access), `A` (ahead), `S` (synchronous), `M` (metadata), `B` (a barrier
+//! of old kernels), `U` (untorn).
 
 use crate::Op;
 
@@ -58,7 +59,7 @@ pub(crate) fn word(word: &[u8]) -> Option<LetterKind> {
     more.iter().all(|b| b"FASMBU".contains(b)).then(|| kind(word))?
 }
 
-/// What letters such as `WFS` do.
+/// The operation of letters such as `WFS` do.
 #[inline(always)]
 fn op(letters: &[u8]) -> Op {
     match letters {

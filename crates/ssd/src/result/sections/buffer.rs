@@ -1,12 +1,12 @@
 //! The work of the write buffer.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About =
-    About::section("The work of the write buffer. Null for a drive without one.");
+pub(crate) const ABOUT: SectionAbout =
+    SectionAbout::section("The work of the write buffer. Null for a drive without one.");
 
 pub(crate) type Section = Option<BufferWork>;
 

@@ -1,14 +1,14 @@
 //! How much a drive holds.
 
-use super::About;
+use super::SectionAbout;
 use crate::config::capacity;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::{Kit, State};
 use nand::Mode;
 
-pub(crate) const ABOUT: About =
-    About::section("The size of the drive, and its blocks by kind at the end of the run.");
+pub(crate) const ABOUT: SectionAbout =
+    SectionAbout::section("The size of the drive, and its blocks by kind at the end of the run.");
 
 pub(crate) type Section = DriveSizes;
 

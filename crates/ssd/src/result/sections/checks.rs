@@ -1,14 +1,14 @@
 //! The conservation laws.
 
-use super::About;
+use super::SectionAbout;
 use crate::host::ClassStats;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::{Ftl, Kit};
 use kernel::{Histogram, TimeSum};
 
-pub(crate) const ABOUT: About =
-    About::section("Both sides of the conservation laws that every run is checked against.");
+pub(crate) const ABOUT: SectionAbout =
+    SectionAbout::section("Both sides of the conservation laws that every run is checked against.");
 
 pub(crate) type Section = Checks;
 

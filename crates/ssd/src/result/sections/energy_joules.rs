@@ -1,12 +1,12 @@
 //! Energy by operation.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About =
-    About::section("Energy by operation. Null for a drive without `[energy]`.");
+pub(crate) const ABOUT: SectionAbout =
+    SectionAbout::section("Energy by operation. Null for a drive without `[energy]`.");
 
 pub(crate) type Section = Option<Joules>;
 

@@ -1,6 +1,6 @@
 //! Energy by source and by page type.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::names::{SourceNames, listed};
 use crate::result::shape::{EachName, table};
@@ -8,7 +8,7 @@ use crate::sim::Class;
 use ftl::Kit;
 use nand::Source;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The same energy in other ways: by source, by page type, and for each byte of the host. Null \
      for a drive without `[energy]`.",
 );

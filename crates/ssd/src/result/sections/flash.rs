@@ -1,6 +1,6 @@
 //! Operations of the flash.
 
-use super::About;
+use super::SectionAbout;
 use crate::config::Pace;
 use crate::result::evidence::Evidence;
 use crate::result::names::{
@@ -11,7 +11,7 @@ use crate::sim::Class;
 use ftl::Kit;
 use nand::Level;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "Operations of the flash until the end of the run, by source. A page is a mapping unit.",
 );
 

@@ -1,6 +1,6 @@
 //! The requests of the host: how many there were, how long they took, and why.
 
-use super::About;
+use super::SectionAbout;
 use crate::host::{ClassStats, Delays, begin_of_cell};
 use crate::result::evidence::Evidence;
 use crate::result::names::{OperationNames, SourceNames, listed, names};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json};
 use std::iter;
 use workload::Flow;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The requests of the host, by operation. LatencyTimes is the time from arrival to completion, and \
      includes the delay of a throttle. A request completes with its last page, and its causes are \
      those of that page.",

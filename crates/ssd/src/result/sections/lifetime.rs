@@ -5,7 +5,7 @@
 //! Terms are those of JESD218: TBW in bytes of 10^12 to the terabyte, drive writes per day, UBER,
 //! retention at the end of the rated cycles.
 
-use super::About;
+use super::SectionAbout;
 use super::warnings::{Tell, codes};
 use crate::config::{Drive, HostMode, Recovery, Years, capacity};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
@@ -21,7 +21,7 @@ use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
 use nand::{BlockId, Level};
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The life of the drive at the write rate and the write amplification of the run. Null unless \
      `reliability.model` is on, or `floatgate lifetime` made the result.",
 );

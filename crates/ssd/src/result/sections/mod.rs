@@ -10,14 +10,14 @@ use ftl::Kit;
 use serde_json::{Map, Value, json};
 
 /// What a section is about.
-pub(super) struct About {
+pub(super) struct SectionAbout {
     text: &'static str,
     /// The unit, of a section that is a single number.
     unit: &'static str,
     since: Since,
 }
 
-impl About {
+impl SectionAbout {
     const fn section(text: &'static str) -> Self {
         Self { text, unit: "", since: Since::Start }
     }

@@ -1,6 +1,6 @@
 //! The policies of a drive, and what they did.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::names::FamilyNames;
 use crate::result::shape::{EachName, table};
@@ -9,7 +9,7 @@ use nand::Source;
 use policies::Family;
 use serde_json::{Map, Value as Json, json};
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The policy of each family, and its counts. A count that the drive keeps for all policies of a \
      family has the same name in all of them.",
 );

@@ -1,13 +1,13 @@
 //! Everything that went into a run.
 
-use super::About;
+use super::SectionAbout;
 use crate::config::Word;
 use crate::result::evidence::Evidence;
 use crate::result::shape::{Only, table};
 use ftl::Kit;
 use serde_json::Value as Json;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "Everything that determines the result. Runs with the same build, drive, workload and seed give \
      the same bytes.",
 );

@@ -1,11 +1,13 @@
 //! How much time the drive saw.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About =
-    About::number("s", "The time of the drive until the end of the run. Rates are divided by it.");
+pub(crate) const ABOUT: SectionAbout = SectionAbout::number(
+    "s",
+    "The time of the drive until the end of the run. Rates are divided by it.",
+);
 
 pub(crate) type Section = f64;
 

@@ -1,12 +1,12 @@
 //! The speed of the simulator.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::Timing;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The speed of the simulator, not of the drive. Only these numbers differ between equal runs. \
      The speed of the drive is `host.all.requests` divided by `simulated_seconds`.",
 );

@@ -1,11 +1,11 @@
 //! Write amplification in bytes.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::sim::Class;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About = About::number(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::number(
     "x",
     "Write amplification: programmed bytes of all sources divided by bytes that the host wrote. \
      It includes padding, and leaves out preconditioning and reprogramming in place. Null if the \

@@ -1,10 +1,10 @@
 //! Write amplification in pages.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About = About::number(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::number(
     "x",
     "Write amplification in pages: programmed pages without padding, divided by pages programmed \
      for writes of the host. A page that is overwritten in the buffer does not count. Null if \

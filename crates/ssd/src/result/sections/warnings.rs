@@ -1,7 +1,7 @@
 //! Numbers that should not be trusted, and settings that could not matter: a list, in the order of
 //! the result. A new warning is a code in [`codes`], a function, and its place in [`rules`].
 
-use super::{About, lifetime};
+use super::{SectionAbout, lifetime};
 use crate::config::{Drive, HostMode, MOST_UNITS};
 use crate::host::Overload;
 use crate::result::evidence::Evidence;
@@ -12,7 +12,7 @@ use kernel::{Bytes, Time, TimeSum};
 use policies::{Family, Wanted};
 use serde_json::{Value as Json, json};
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "Numbers that should not be trusted, and settings that could not matter in this run.",
 );
 

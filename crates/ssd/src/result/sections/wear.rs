@@ -1,11 +1,12 @@
 //! How worn the blocks are.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About = About::section("Wear of the blocks in this run, over all blocks.");
+pub(crate) const ABOUT: SectionAbout =
+    SectionAbout::section("Wear of the blocks in this run, over all blocks.");
 
 pub(crate) type Section = BlockWear;
 

@@ -35,7 +35,7 @@ impl Pieces for Walk {
         }
         let range = self.done..t.op.len().min(self.done + t.piece);
         self.done = range.end;
-        see(&Rows {
+        see(&TableRows {
             time: t.time.as_ref().map(|c| &c[range.clone()]),
             op: &t.op[range.clone()],
             offset: &t.offset[range.clone()],
