@@ -105,8 +105,8 @@ def test_the_readme_counts_the_facts_that_the_studies_judge() -> None:
         for group in ("numbers", "relations")
     )
     found = re.search(
-        r"\*\*(\d+) of (\d+)\*\* published numbers are reproduced within 10 %, (\d+) have the right "
-        r"direction, and (\d+) differ\. Of (\d+)\s+published relations \*\*(\d+)\*\* hold",
+        r"\*\*(\d+) of (\d+)\*\* published numbers are reproduced within 10 %, (\d+) have the "
+        r"right direction, and (\d+) differ\. Of (\d+)\s+published relations \*\*(\d+)\*\* hold",
         (ROOT / "README.md").read_text(),
     )
     assert found
