@@ -17,7 +17,7 @@ use std::iter;
 use workload::Flow;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
-    "The requests of the host, by operation. LatencyTimes is the time from arrival to completion, and \
+    "The requests of the host, by operation. Latency is the time from arrival to completion, and \
      includes the delay of a throttle. A request completes with its last page, and its causes are \
      those of that page.",
 );

@@ -35,9 +35,9 @@ pub(crate) enum InDoubt {
     /// All numbers.
     Everything,
     /// Latencies and rates of the host.
-    HostRequests,
+    Host,
     /// All numbers but those of the host.
-    FlashOperations,
+    Flash,
     /// Latencies of reads.
     Reads,
     /// Requests per second.
@@ -51,8 +51,8 @@ impl InDoubt {
         match self {
             Self::None => "none",
             Self::Everything => "everything",
-            Self::HostRequests => "host",
-            Self::FlashOperations => "flash",
+            Self::Host => "host",
+            Self::Flash => "flash",
             Self::Reads => "reads",
             Self::Rate => "rate",
             Self::Few => "few",
@@ -88,8 +88,8 @@ codes! {
     WAF_NOT_STEADY: "waf-not-steady", Everything, "write amplification was still moving";
     NOT_STEADY: "not-steady", Everything, "ageing stopped before write amplification was flat";
     NO_TIME: "no-time", Everything, "the run took no time";
-    OVERLOADED: "overloaded", HostRequests, "requests arrived faster than the drive serves them";
-    GC_NEVER_RAN: "gc-never-ran", FlashOperations, "garbage collection never ran";
+    OVERLOADED: "overloaded", Host, "requests arrived faster than the drive serves them";
+    GC_NEVER_RAN: "gc-never-ran", Flash, "garbage collection never ran";
     UNMAPPED_READS: "unmapped-reads", Reads, "reads met pages that hold nothing";
     BUFFER_DRAINED: "buffer-drained", Rate,
         "the rate includes the time in which the write buffer emptied";
@@ -398,7 +398,7 @@ fn could_not_keep_up(over: &Overload) -> String {
     format!(
         "requests arrived faster than the drive serves them: {}, and {} were served; {} were \
          outstanding as the last arrived ({:.0} on average over the first quarter), and the drive \
-         went on for {behind:.3} s. LatencyTimes grew as long as they arrived: it says how long the run \
+         went on for {behind:.3} s. Latency grew as long as they arrived: it says how long the run \
          was rather than how quick the drive is (see host.speed)",
         rate(arriving),
         rate(arriving + behind),
