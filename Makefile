@@ -11,6 +11,7 @@ BUILDER := .venv/.builder
 PACKAGES := .venv/.packages
 INSTALLED := .venv/.installed
 DEVELOPING := .venv/.developing
+DIST := dist
 EXTENSION := python/floatgate/_core.abi3.so
 RUST := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml studies/*/Cargo.toml) \
 	$(wildcard crates/*/build.rs crates/*/build/*.rs) \
@@ -49,27 +50,37 @@ demo: ready-to-run ## Set up, reproduce AGCR (FAST 2016) in its quick form, name
 
 ##@ Develop
 
-.PHONY: test
+# Cargo compiles one crate after another, which leaves a core idle: Rust and Python are tested side by side,
+# and checked so. One that fails does not stop the other; lines of output stay whole.
+BESIDE := $(MAKE) -j2 --keep-going --output-sync=line
+
+.PHONY: test test-rust test-python
 test: ready-to-develop ## Run every test of the Rust crates and of the Python package
+	@$(BESIDE) test-rust test-python
+test-rust:
 	cargo test --workspace --profile fast
 	$(if $(REAL),cargo test --workspace --profile fast --lib --test main real:: -- --ignored)
+test-python:
 	$(BIN)/pytest -n auto --dist loadfile
 
-.PHONY: lint
+.PHONY: lint lint-rust lint-python
 lint: ready-to-develop ## Check format, lints, types, English; BENCH=1: instructions as well
+	@$(BESIDE) lint-rust lint-python
+	$(if $(BENCH),scripts/bench-count --baseline)
+lint-rust:
 	@# `cargo fmt` does not see modules that a list declares through a macro.
 	cargo fmt --all --check
 	rustfmt --check $(shell find crates/policies/src crates/workload/src crates/ssd/src/result -name '*.rs')
 	cargo clippy --workspace --all-targets --features floatgate-ssd/bench,floatgate-ldpc/bench --profile fast -- -D warnings
 	@# The fuzzers are a workspace of their own, so nothing else notices that they no longer build.
 	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target --profile fast
+lint-python:
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest floatgate._core
 	$(BIN)/python scripts/licences.py > /dev/null
 	$(BIN)/python scripts/prose.py
-	$(if $(BENCH),scripts/bench-count --baseline)
 
 .PHONY: verify
 verify: ready-to-develop ## Compare with theory and with the papers at full length (long)
@@ -142,11 +153,11 @@ docs: ready-to-develop ## Build the site of the documentation, and the pages of 
 wheel: $(BUILDER) ## Build an optimised wheel into dist/, for every Linux since 2014
 	@scripts/ensure-rust
 	$(if $(ON_LINUX),@$(PIP) ziglang)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --out dist $(if $(ON_LINUX),--zig --compatibility manylinux2014)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --out $(DIST) $(if $(ON_LINUX),--zig --compatibility manylinux2014)
 
 .PHONY: sdist
 sdist: $(BUILDER) ## Build a source distribution into dist/
-	$(BIN)/maturin sdist --out dist
+	$(BIN)/maturin sdist --out $(DIST)
 
 .PHONY: clean
 clean: ## Remove everything that was built; results stay

@@ -5,6 +5,7 @@
 """
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 from floatgate.result import declared
 from floatgate.result.declared import Field, Shape
+from floatgate.result.values import ACCOUNTS
 from floatgate.text.explained import WARNINGS
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -176,6 +178,39 @@ def names() -> str:
     return "\n\n".join(parts)
 
 
+def parts() -> str:
+    """The parts of the time of a request: columns of tables, and keys of results."""
+    lines = ["| column | key in `delay_ns_by_cause` | time |", "|---|---|---|"]
+    for part in ACCOUNTS["parts"]:
+        lines.append(f"| `{part['column']}` | `{part['path']}` | {_cell(part['about'])} |")
+    return "\n".join(lines)
+
+
+def part_columns() -> str:
+    """The columns of the same parts, in a sentence."""
+    return textwrap.fill(", ".join(f"`{part['column']}`" for part in ACCOUNTS["parts"]) + ".", 110)
+
+
+def flash_columns() -> str:
+    """The columns of flash operations by source."""
+    columns = ("read", "pages"), ("program", "pages"), ("erase", "blocks")
+    lines = ["| pages read | pages programmed | blocks erased | source |", "|---|---|---|---|"]
+    for source in ACCOUNTS["sources"]["known"]:
+        cells = [f"`flash_{what}_{source['name']}_{unit}`" for what, unit in columns]
+        lines.append(f"| {' | '.join(cells)} | {_cell(source['about'])} |")
+    return "\n".join(lines)
+
+
+def accounts() -> str:
+    """The accounts for the glossary: sources of flash operations, and causes of delay."""
+    lines = ["| account | in results | meaning |", "|---|---|---|"]
+    for kind in ("sources", "causes"):
+        for each in ACCOUNTS[kind]["known"]:
+            place = f"the {kind.removesuffix('s')} `{each['name']}`"
+            lines.append(f"| {each['label']} | {place} | {_cell(each['about'])} |")
+    return "\n".join(lines)
+
+
 def keys() -> str:
     """The sections for the glossary, each with its first sentence."""
     lines = ["| section | contents |", "|---|---|"]
@@ -188,14 +223,20 @@ def keys() -> str:
 
 
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
-    "results.md": {"sections": sections, "names": names},
-    "glossary.md": {"sections of a result": keys},
+    "results.md": {
+        "parts of latency": parts,
+        "columns of these parts": part_columns,
+        "columns by source": flash_columns,
+        "sections": sections,
+        "names": names,
+    },
+    "glossary.md": {"accounts": accounts, "sections of a result": keys},
 }
 """The parts of each page, and what makes them."""
 
 
 def renewed(page: str, text: str) -> str:
-    """A page with its parts made again.
+    """A page with its parts renewed.
 
     Raises:
         ValueError: A mark is not there.

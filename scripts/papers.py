@@ -20,7 +20,7 @@ from typing import Any
 
 from floatgate.engine import version
 from floatgate.report.model import Finding, Table
-from floatgate.report.verdicts import KINDS, RULE, Fact, counts, facts, in_words
+from floatgate.report.verdicts import KINDS, MISSING, RULE, Fact, counts, facts, in_words
 from floatgate.reproduce.changes import FILE as CHANGES
 from floatgate.reproduce.claims import shown
 from floatgate.reproduce.runner import FILE, VERDICTS, Reproduction, known, prepared, reproduce
@@ -148,15 +148,16 @@ def page(
     yield ""
     yield (
         "You can look up here what floatgate reproduces of each paper. The full form of a study is "
-        "the evidence; the quick form takes a minute. No trace was at hand: a fact that rests on a "
-        "stand-in of a trace is marked \\*. `python scripts/papers.py` writes this page."
+        "the evidence; the quick form takes a minute. No trace was at hand, so facts rest on "
+        "stand-ins of traces where they are marked \\*. `python scripts/papers.py` writes this "
+        "page."
     )
     yield ""
     yield RULE
     yield ""
     yield "Only outputs of the model are counted as facts. The other rows of the reports are:"
     yield ""
-    yield from (f"* `{kind}`: {means};" for kind, means in KINDS.items() if kind != "output")
+    yield from (f"* `{kind}`: {means}." for kind, means in KINDS.items() if kind != "output")
     yield ""
     yield (
         "*Undone by* names the change of a policy that turns the fact to `differs` (a test applies "
@@ -205,7 +206,10 @@ def lines(quick: Sequence[Table], full: Sequence[Table]) -> Iterator[str]:
     for name in {**forms[0], **forms[1]}:
         both = [form.get(name) for form in forms]
         there = [fact for fact in both if fact]
-        row = there[0].rows[0]
+        # A fact that no form has measured is a check, or is named in another way, in the full one.
+        if full and all(fact.verdict == MISSING for fact in there):
+            continue
+        row = its_own(there[0])
         mark = " \\*" * any(each.stand_in for fact in there for each in fact.rows)
         cells = [row.where, f"{name}{mark}", shown(row.published, row.unit)]
         for fact in both:
@@ -214,12 +218,17 @@ def lines(quick: Sequence[Table], full: Sequence[Table]) -> Iterator[str]:
         yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
+def its_own(fact: Fact) -> Finding:
+    """The row that a fact has its name from, or else its first."""
+    return next((row for row in fact.rows if row.what.startswith(fact.name)), fact.rows[0])
+
+
 def values(fact: Fact) -> str:
     """Ours of a fact: a number, or the span of its readings where they differ.
 
     Only readings that show the published number itself are in the span.
     """
-    first = fact.rows[0]
+    first = its_own(fact)
     same = [row for row in fact.rows if row.published == first.published and row.ours is not None]
     numbers = sorted({float(row.ours) for row in same if isinstance(row.ours, int | float)})
     if not numbers:

@@ -37,7 +37,6 @@ GENERATED = (
     "CHANGELOG.md",
     "docs/ldpc/ldpc.md",
     "docs/papers.md",
-    "docs/reference/drive-files.md",
     "docs/results.md",
 )
 """Pages that a program writes, and the history, which keeps its words."""
@@ -52,7 +51,7 @@ METAPHORS = {
     r"\b[Rr]ooms\b|\b(?:[Aa]|[Tt]he) room\b": "module or part",
     r"\b[Hh]alls?\b": "module",
     r"\b[Tt]rays?\b": "program buffer",
-    r"\b[Bb]ooks\b": "accounts or checks",
+    r"\b(?:[Tt]he|[Ii]ts) books\b": "accounts or checks",
     r"\b[Rr]eferees?\b": "the rules of the array",
     r"\b[Tt]ired\b": "near end of life",
     r"\b(?:come|comes|came|brings?) along\b": "is included",
@@ -258,11 +257,16 @@ def read(path: str, source: str) -> list[Finding]:
 
 def files() -> list[str]:
     """The files of the project that hold prose."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    if (ROOT / ".git").exists():
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
+        names = done.stdout.split("\0")
+    else:
+        names = [p.name for p in ROOT.glob("*.md")]
+        names += [str(p.relative_to(ROOT)) for f in FOLDERS for p in (ROOT / f).rglob("*.*")]
     return sorted(
         name
-        for name in listed.split("\0")
+        for name in names
         if Path(name).suffix in READERS
         and (name.startswith(FOLDERS) or "/" not in name)
         and name not in GENERATED

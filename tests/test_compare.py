@@ -19,6 +19,7 @@ import pytest
 import floatgate as fg
 from conftest import Floatgate
 from floatgate.result.comparison import Failure
+from floatgate.result.load import load
 from floatgate.runs.batch import Standing
 from floatgate.runs.workers.pool import Here, Job, Outcomes, Watch, cores
 from processes import (
@@ -291,7 +292,7 @@ def test_what_progress_raises_comes_through_and_stops_everything(tmp_path: Path)
                 out=tmp_path / "new" / str(count),
             )
         names = [path.name for path in (tmp_path / "new" / str(count)).rglob("*.*")]
-        assert sorted(names) == FILES
+        assert sorted(names) == sorted([*FILES, "planned.json"])
 
 
 def test_progress_tells_how_far_all_runs_have_come() -> None:
@@ -375,7 +376,8 @@ def test_ctrl_c_ends_everything_at_once_and_keeps_what_is_finished(
     (stored,) = running.results()
     assert fg.Result.load(stored).checks.requests_served == 2000
     left = [p for p in running.kept.rglob("*") if p.is_file()]
-    assert sorted(left) == [stored.parent / name for name in FILES], "nothing is half there"
+    whole = [*(stored.parent / name for name in FILES), running.kept / "planned.json"]
+    assert sorted(left) == whole, "nothing is half there"
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["at once", "workers on their way"])
@@ -476,3 +478,57 @@ def test_a_measure_that_no_result_can_have_is_refused_before_the_first_run(
     assert done.returncode == 2
     assert "did you mean `waf`?" in done.stderr
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("by", ["compare", "sweep"])
+def test_an_interrupted_comparison_keeps_the_names_that_were_typed(by: str, tmp_path: Path) -> None:
+    """A share of spare flash is a capacity once it is resolved; nobody typed one."""
+    out = tmp_path / "out"
+
+    class EnoughError(Exception):
+        """Ends a comparison after its second run."""
+
+    def stop(standing: Standing) -> None:
+        if standing.finished == 2:
+            raise EnoughError
+
+    small = SMALL | {"workload.requests": 500}
+    spare = {"ftl.spare-factor": ["0.1", "0.2", "0.3"]}
+    keys = "\n".join(f'"{key}" = {value}' for key, value in small.items())
+    (tmp_path / "drive.toml").write_text('base = "agcr"\n')
+    (tmp_path / "three.toml").write_text(
+        'schema = "floatgate.experiment/1"\nname = "three"\ndrive = "drive.toml"\n'
+        f'workload = "random-write"\n[set]\n"ftl.spare-factor" = [0.1, 0.2, 0.3]\n{keys}\n'
+    )
+
+    def carry_out(**more: Any) -> fg.Comparison:
+        if by == "sweep":
+            return fg.sweep(tmp_path / "three.toml", out=out, workers=1, **more)
+        return fg.compare(*DRIVE, set=small | spare, out=out, workers=1, **more)
+
+    with pytest.raises(EnoughError):
+        carry_out(progress=stop)
+    found = load([out])
+    assert found.varied == {"ftl.spare-factor": ["0.1", "0.2"]}
+    assert "by ftl.spare-factor" in str(found)
+    # What is whole needs no list of what was asked for.
+    carry_out()
+    assert load([out]).varied == {"ftl.spare-factor": ["0.1", "0.2", "0.3"]}
+    lists = {path.name for path in out.iterdir() if path.is_file()}
+    assert lists == {"comparison.json"} | ({"sweep.json"} if by == "sweep" else set())
+
+
+def test_a_comparison_that_begins_nothing_leaves_no_list(tmp_path: Path) -> None:
+    class NobodyError(Exception):
+        """There is no worker."""
+
+    class Nobody:
+        """An executor that begins no run."""
+
+        def __call__(self, jobs: Sequence[Job], watch: Watch) -> Outcomes:
+            raise NobodyError
+
+    out = tmp_path / "out"
+    with pytest.raises(NobodyError):
+        fg.compare(*DRIVE, set=SMALL, seed=[1, 2], out=out, executor=Nobody())
+    assert not out.exists()

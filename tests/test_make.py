@@ -60,6 +60,10 @@ class Tree:
         for name, text in (("python", PYTHON), ("maturin", MATURIN)):
             self.tool(f".venv/bin/{name}", text)
         self.tool(".venv/bin/floatgate", '#!/bin/sh\nexec "$TOOL" floatgate "$@"\n')
+        for name in ("pytest", "ruff", "mypy"):
+            self.tool(f".venv/bin/{name}", f'#!/bin/sh\nexec "$TOOL" {name} "$@"\n')
+        for name in ("cargo", "rustfmt"):
+            self.tool(f"cargo/bin/{name}", f'#!/bin/sh\nexec "$TOOL" {name} "$@"\n')
         self.tool("scripts/ensure-rust", "#!/bin/sh\n")
 
     def tool(self, name: str, text: str) -> None:
@@ -71,7 +75,8 @@ class Tree:
     def make(self, target: str, **more: str) -> tuple[int, str, list[str]]:
         """Exit status, what is printed, and which tools began and ended since the last command."""
         self.log.write_text("")
-        own = {
+        own = {"CARGO_HOME": str(self.folder / "cargo")}
+        own |= {
             "LOG": str(self.log),
             "TOOL": str(self.folder / "tool"),
             "PYTHON": sys.executable,
@@ -141,3 +146,25 @@ def test_one_that_fails_is_named_and_the_other_is_not_done_twice(tree: Tree, fai
     status, said, log = tree.make("demo")
     assert status == 0, said
     assert begun(log) == [fails, "link", "floatgate"]
+
+
+@pytest.mark.parametrize("fails", ["cargo", "pytest"])
+def test_rust_and_python_are_tested_side_by_side_whatever_the_other_does(
+    tree: Tree, fails: str
+) -> None:
+    status, said, log = tree.make("test", FAILS=fails)
+    assert status == 2
+    assert f"{fails}: no network" in said
+    assert {"cargo", "pytest"} <= {*begun(log)}
+    assert f"end {'pytest' if fails == 'cargo' else 'cargo'}" in log
+    assert tree.make("test")[0] == 0
+
+
+@pytest.mark.parametrize("fails", ["cargo", "mypy"])
+def test_a_lint_that_fails_is_the_exit_status(tree: Tree, fails: str) -> None:
+    status, said, log = tree.make("lint", FAILS=fails)
+    assert status == 2
+    assert f"{fails}: no network" in said
+    assert {"cargo", "ruff", "mypy"} <= {*begun(log)}
+    status, said, log = tree.make("lint")
+    assert status == 0, said

@@ -748,7 +748,7 @@ def test_the_command_says_what_is_lost_and_lists_all_of_it(
         ("workload.xml", "RANDOM_HOTCOLD", "SPIRAL", "scenario 1, flow 1: Address_Distribution: "),
         ("workload.xml", ">HIGH<", ">HIGHEST<", "flow 1: Priority_Class: expected one of URGENT, "),
         ("page.parameters", "chip number[1] = 2", "chip number[1] = 3", "every channel must have"),
-        ("page.parameters", "channel number", "channels", "this is no parameter file that can be"),
+        ("page.parameters", "channel number", "channels", "this is not a parameter file that can"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_said(

@@ -357,12 +357,12 @@ def test_lines_go_along_numbers_with_what_was_published_beside_them() -> None:
 @pytest.mark.parametrize(
     ("plot", "words"),
     [
-        (Plot("pie"), "`pie` is no kind of plot; there are bars, lines"),
+        (Plot("pie"), "`pie` is not a kind of plot; there are bars, lines"),
         (Plot("bars", measure="host.write.p98"), "`host.write.p98` is no measure"),
         (Plot("bars", measure="write.p98"), "did you mean `write.p99`?"),
         (
             Plot("cdf", measure="p99"),
-            "`p99` is no measure of `cdf`; there are read, write, trim, flush, all",
+            "`p99` is not a measure of `cdf`; there are read, write, trim, flush, all",
         ),
         (Plot("time", measure="wear"), "there are throughput, iops, waf, delay"),
         (Plot("sources", measure="flash.waf"), "there are program, read, erase"),
@@ -619,7 +619,7 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(
     assert not (tmp_path / "page.html").exists()
     for words, says in (
         (("-o", "empty"), "empty: this is a folder"),
-        (("-o", "no/page.html"), "no writable folder"),
+        (("-o", "no/page.html"), "not a writable folder"),
         (
             ("--figures", "f", "--format", "png"),
             "`png` is not a format of figures; there are svg, pdf",

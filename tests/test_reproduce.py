@@ -3,7 +3,6 @@
 import json
 import re
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,10 @@ from conftest import Floatgate
 from floatgate.cli import experiments as cli
 from floatgate.experiments import Published
 from floatgate.report.model import Curve, Finding, Plot, Report, Sheet, Table
+from floatgate.report.verdicts import VERDICTS, counts, facts, in_words, judged
 from floatgate.reproduce import claims as findings
 from floatgate.reproduce import runner
+from floatgate.reproduce.changes import Change, changed, marked
 from floatgate.reproduce.runner import Reproduction, known, measurements, reproduce, verdicts
 from floatgate.reproduce.studies import gc_laws
 from floatgate.reproduce.study import Analysis, Study
@@ -183,6 +184,8 @@ def test_what_a_form_leaves_empty_is_left_out_and_checks_beyond_their_band_are_t
         Finding("held", "", 2.0, 2.01, kind="check", band=0.01),
         Finding("not held", "", 2.0, 2.03, "x", kind="check", band=0.01),
         Finding("given, and lost", "", 100.0, 101.0, kind="input", band=0.005),
+        Finding("follows", "", 100.0, 100.5, kind="follows"),
+        Finding("should follow", "", 100.0, 103.0, kind="follows"),
         # What a model gives has a verdict, and a check without a band has none to keep.
         Finding("differs", "", 2.0, 9.0, band=0.01),
         Finding("beside a formula", "", 2.0, 9.0, kind="check"),
@@ -203,7 +206,11 @@ def test_what_a_form_leaves_empty_is_left_out_and_checks_beyond_their_band_are_t
     assert [table.title for table in made.report.tables] == ["full"]
     assert [sheet.title for sheet in made.report.sheets] == ["full"]
     assert [plot.title for plot in made.report.plots] == ["of runs", "drawn", "valued"]
-    assert made.missed == ["not held: 2.030, published 2", "given, and lost: 101, published 100"]
+    assert made.missed == [
+        "not held: 2.030, published 2",
+        "given, and lost: 101, published 100",
+        "should follow: 103, published 100",
+    ]
 
 
 def test_a_measure_by_another_is_none_by_nothing() -> None:
@@ -302,9 +309,11 @@ def test_every_experiment_that_comes_along_is_whole(floatgate: Floatgate) -> Non
     for name, stored in became.items():
         for form, counted in stored.items():
             assert by_name[name][form] == counted
-            said = ", ".join(f"{n} {word}" for word, n in counted.items() if n)
+            groups = ((group, in_words(of)) for group, of in counted.items())
+            said = "; ".join(f"{group}: {words}" for group, words in groups if words)
             assert f"{form} form, without traces: {said}" in listed.stdout or not said
-        assert f"`floatgate reproduce {name}`: {papers.said(stored)}." in page
+            part = page.split(f"`floatgate reproduce {name}`")[1]
+            assert f"* {form} form: {papers.said(counted)}." in part.partition("| where")[0]
 
 
 @pytest.mark.parametrize("name", sorted(papers.kept()))
@@ -312,12 +321,80 @@ def test_full_verdicts_belong_to_the_experiment_files_as_they_stand(name: str) -
     kept = papers.kept()[name]
     again = f"run `python scripts/papers.py --full {name}`: it would run something else"
     assert kept["plan"] == papers.plan(name), again
-    judged = Counter(claim[-1] for claim in kept["claims"])
-    stored = verdicts()[name]["full"]
-    assert {word: judged[word] for word in stored} == stored
-    page = papers.PAGE.read_text().splitlines()
-    for *_, published, _, ours, verdict in kept["claims"]:
-        assert any(published in line and line.endswith(f"| {ours} | {verdict} |") for line in page)
+    tables = papers.tables(kept["rows"])
+    assert papers.rows(tables) == kept["rows"], "nothing is lost"
+    assert counts(tables) == verdicts()[name]["full"]
+    page = papers.PAGE.read_text().partition(f"`floatgate reproduce {name}`")[2]
+    page = page.partition("`floatgate reproduce")[0]
+    for fact in facts(tables):
+        (line,) = (line for line in page.splitlines() if f"| {fact.name} " in line)
+        assert f"| {papers.values(fact)} | {fact.verdict} |" in line
+
+
+def test_facts_count_once_and_numbers_and_relations_apart() -> None:
+    rows = [
+        Finding("life", "Fig. 10", 5.0, 5.1, fact="exchange"),
+        Finding("bytes", "Table 2", 1000.0, 1400.0, fact="exchange"),
+        Finding("one", "", "above 1", 2.0, fact="order"),
+        Finding("two", "", "above 1", None, fact="order"),
+        Finding("alone", "", "below 1", 1.0),
+        Finding("not here", "", 3.0, None),
+        Finding("given", "", 1.0, 9.0, kind="input"),
+        Finding("not claimed", "", 1.0, 1.0, kind="beyond"),
+        Finding("equal", "", 4.0, 4.01, kind="follows"),
+        Finding("not equal", "", 4.0, 4.1, kind="follows"),
+    ]
+    none = dict.fromkeys(VERDICTS, 0)
+    assert counts([Table("T", rows)]) == {
+        # The weakest of two readings; what one form does not measure does not weaken.
+        "numbers": none | {"direction": 1, "not measured here": 1},
+        "relations": none | {"reproduced": 1, "differs": 1},
+        "follows": {"equal": 1, "differs": 1},
+    }
+    for kind in ("input", "beyond"):
+        assert judged(rows[0]._replace(kind=kind)) == kind
+
+
+def test_a_row_that_no_change_undoes_is_a_check() -> None:
+    change = Change("none at all", {"a": "b"}, ["first"], ["only in full"])
+    rows = [
+        Finding("first", "", 2.0, 2.0),
+        Finding("a reading", "", 2.0, 2.1, fact="first"),
+        Finding("only in full", "", 2.0, 2.0),
+        Finding("nothing undoes it", "", 2.0, 2.0),
+        Finding("differs anyway", "", 2.0, 90.0),
+    ]
+    for short, kinds in ((True, "o o c c o"), (False, "o o o c o")):
+        (table,) = marked([Table("T", rows)], [change], quick=short)
+        assert [row.kind[0] for row in table.rows] == kinds.split()
+        named = [row.what for row in table.rows if row.change == "none at all"]
+        assert named == ["first", "a reading", "only in full"][: 2 if short else 3]
+
+
+def test_a_change_runs_other_policies_under_the_same_labels() -> None:
+    plan = fg.Experiment(
+        "two",
+        drive="agcr",
+        workload="zipf",
+        runs=[
+            {"policy": {"victim": {"G": "greedy", "F": "fifo"}}, "seed": 2},
+            {"policy": {"victim": ["random", "greedy"]}, "quick": {"policy": {"victim": "fifo"}}},
+            {"cases": {"how": {"own": {"policy": {"victim": "fifo"}}}}},
+        ],
+    )
+    other = changed(plan, {"fifo": "random", "wear=": "static"})
+    found = [(run.names.get("victim"), run.part.policy) for run in other.planned()]
+    assert found == [
+        ("G", {"wear": "static", "victim": "greedy"}),
+        ("F", {"wear": "static", "victim": "random"}),
+        ("random", {"wear": "static", "victim": "random"}),
+        ("greedy", {"wear": "static", "victim": "greedy"}),
+        (None, {"wear": "static", "victim": "random"}),
+    ]
+    # What comes to one policy is one run, which has both names.
+    same = changed(plan, {"fifo": "greedy"}).planned()
+    assert [run.names.get("victim") for run in same][:2] == ["G = F", "random"]
+    assert changed(plan, {}) is plan
 
 
 @pytest.mark.parametrize("name", sorted(known()))
@@ -362,22 +439,19 @@ def test_the_digest_of_a_plan_changes_with_what_would_run(
 
 
 def test_both_forms_stand_side_by_side() -> None:
-    quick = [["Figure 1: x", "Fig. 1", "reads", "-54 %", "\\*", "-50 %", "reproduced"]]
-    full = [
-        ["Figure 1: x", "Fig. 1", "writes", "2", "", "9", "differs"],
-        ["Figure 1: x", "Fig. 1", "reads", "-54 %", "\\*", "-20 %", "direction"],
+    reads = Finding("reads", "Fig. 1", -0.54, -0.5, "share", True, change="all alike")
+    writes = Finding("writes", "Fig. 1", 2.0, 9.0)
+    full = [Table("T", [writes, reads._replace(ours=-0.2), reads._replace(what="r2", fact="f")])]
+    assert list(papers.lines([Table("T", [reads])], full)) == [
+        "| Fig. 1 | writes | 2 | 9 | differs |  |  |  |",
+        "| Fig. 1 | reads \\* | -54 % | -20 % | direction | -50 % | reproduced | all alike |",
+        "| Fig. 1 | f \\* | -54 % | -50 % | reproduced |  |  | all alike |",
     ]
-    assert list(papers.lines(quick, full)) == [
-        "| Fig. 1 | writes | 2 |  |  | 9 | differs |",
-        "| Fig. 1 | reads \\* | -54 % | -50 % | reproduced | -20 % | direction |",
-    ]
-    smaller = [[*full[0][:3], "3", "", "8", "differs"]]
-    assert next(papers.lines(smaller, full)) == (
-        "| Fig. 1 | writes | 2 | 8 against 3 | differs | 9 | differs |"
-    )
-    assert list(papers.lines(quick, [])) == [
-        "| Fig. 1 | reads \\* | -54 % | -50 % | reproduced |  |  |"
-    ]
+    both = [reads._replace(ours=ours, fact="f") for ours in (-0.3, -0.5)]
+    (line,) = papers.lines([], [Table("T", both)])
+    assert "| -50 % to -30 % | direction |" in line
+    again = papers.tables(papers.rows(full))
+    assert papers.rows(again) == papers.rows(full)
 
 
 @pytest.mark.parametrize("name", ["chips", "gc-laws", "physics"])
@@ -403,6 +477,7 @@ def test_the_claims_are_in_the_json_as_well(tmp_path: Path, floatgate: Floatgate
     assert len(rows) > 30
     assert all(row["runs"] or row["by"] for row in rows)
     assert {row["verdict"] for row in rows if row["kind"] == "check"} == {"reproduced"}
+    assert all(row["fact"] == row["change"] == "" for row in rows), "no policy is compared"
 
 
 def test_a_claim_says_which_of_its_runs_failed(tmp_path: Path) -> None:

@@ -79,11 +79,11 @@ def test_what_is_said_of_a_netbook_is_set_beside_its_own_joules(mango: Reproduct
 
 
 def test_urgent_writes_are_quicker_and_at_most_as_much_as_pages_are(mango: Reproduction) -> None:
-    found = row(mango, "Figure 12", "swap writes, times")
+    found = row(mango, "Figure 12", "swap writes, speed-up")
     # 1.12 ms in the mean and 0.57 ms on a fast page, transfers included.
     assert isinstance(found.ours, float)
-    assert 1.1 < found.ours < 1.95
-    assert found.published == 1.5
+    assert 0.1 < found.ours < 0.95
+    assert found.published == 0.5
     assert found.stand_in
 
 
@@ -129,6 +129,12 @@ def test_the_code_gains_what_the_paper_says(wom: Reproduction) -> None:
     made = [gain for gain in runs.values() if gain is not None]
     assert (len(runs), len(made)) == (8, 4)
     assert all(isinstance(gain, float) and -0.4 < gain < 0.34 for gain in made)
+    assert all(drives[what].kind == "beyond" for what in runs), "the paper claims nothing of drives"
+    # Blocks that are written in order are empty when they are reclaimed, as on the paper's chips.
+    for name, gain in (("MLC", 0.164), ("SLC", 0.328)):
+        found = drives[f"{name}, blocks written in order"]
+        assert found.kind == "output"
+        assert found.ours == pytest.approx(gain, abs=0.03)
     # A quick drive is as large as a full one: a third of it would give 0.15 less at 0.4 spare.
     assert all(run.provenance.config.geometry["blocks-per-plane"] == 96 for run in results(wom))
 

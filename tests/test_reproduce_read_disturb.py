@@ -10,10 +10,9 @@ import pytest
 
 from floatgate import Comparison, Result
 from floatgate import run as run_drive
-from floatgate.report.model import Finding
 from floatgate.report.verdicts import verdict
 from floatgate.reproduce import runner
-from floatgate.reproduce.claims import Evidence, shown
+from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.runner import Reproduction, known, reproduce
 from floatgate.reproduce.studies.read_disturb import (
     DIES,
@@ -95,7 +94,7 @@ def test_claims_rest_on_the_runs_that_they_name(whole: tuple[Reproduction, Exper
     assert list(not_carried(made, experiment)) == []
     measured = [row for table in made.report.tables for row in table.rows if row.ours is not None]
     assert len(measured) > 15
-    assert all(row.runs for row in measured)
+    assert all(row.runs or row.by for row in measured)
     # The even requests are another workload than the bursts, and another load is another speed.
     names = row(made, "Response times", "mean read, IPR, even, load of ten").runs
     assert [(n["workload"], n["host.speed"]) for n in names] == [("Websearch, even", "0.8")]
@@ -298,18 +297,25 @@ def test_drives_hold_their_volumes() -> None:
 
 
 def told(made: Reproduction) -> Iterator[str]:
-    """Its tables and sheets as lines of a page."""
-    for table in made.report.tables:
-        yield from (claim_line(row) for row in table.rows if row.published is not None)
+    """Its sheets as lines of a page; its claims are in docs/papers.md."""
     for found in made.report.sheets:
         yield from (f"| {' | '.join(cells).replace(' [stand-in]', '')} |" for cells in found.rows)
 
 
-def claim_line(row: Finding) -> str:
-    unit = row.unit
-    said = verdict(row) or (row.kind if row.kind == "input" else "in words")
-    cells = (row.where, row.what, shown(row.published, unit), shown(row.ours, unit) or "—", said)
-    return f"| {' | '.join(cells)} |"
+def test_memory_follows_from_the_policy(made: Reproduction) -> None:
+    """The formula of the claim, for the drive of a run, is what the policy itself counts."""
+    for run in results(made):
+        if run.policies["read-disturb"].name == "ipr":
+            geometry = run.provenance.config.geometry
+            planes = geometry["channels"] * geometry["chips-per-channel"]
+            planes *= geometry["dies-per-chip"] * geometry["planes-per-die"]
+            of_plane, pages = geometry["blocks-per-plane"], geometry["pages-per-block"]
+            expected = planes * (3 * 8 * of_plane + 2 * pages * (of_plane // 10))
+            assert run.policies["read-disturb"].dram_bytes == expected
+    found = row(made, "Wear and memory", "memory")
+    assert (found.kind, found.published) == ("follows", 1.37e6)
+    # 21,845 blocks of 192 pages of 32 KiB.
+    assert found.ours == 21_845 * 24 + 2_184 * 192 * 2
 
 
 @pytest.mark.verify

@@ -130,10 +130,13 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "a change": (["DROP TABLE runs", "DIR"], "DROP is not a question"),
     "a change in other words": (["PRAGMA disable_progress_bar", "DIR"], "PRAGMA is not a question"),
     "a file": (["COPY runs TO 'runs.csv'", "DIR"], "COPY is not a question"),
-    "a change that explains itself": (["EXPLAIN ANALYZE DELETE FROM runs", "DIR"], "no question"),
+    "a change that explains itself": (
+        ["EXPLAIN ANALYZE DELETE FROM runs", "DIR"],
+        "not a question",
+    ),
     "a table of a pivot": (["CREATE TABLE x AS PIVOT runs ON victim", "DIR"], "CREATE is no"),
     "a change behind a question": (["SELECT 1; DROP TABLE runs", "DIR"], "these are 2 statements"),
-    "no question": ([";", "DIR"], "these are 0 statements"),
+    "not a question": ([";", "DIR"], "these are 0 statements"),
     "two forms": (["SELECT 1", "DIR", "--csv", "--json"], "either"),
     "a table nobody recorded": (["SELECT * FROM requests", "DIR/two"], 'record = ["requests"]'),
 }

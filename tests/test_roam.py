@@ -1,4 +1,4 @@
-"""Twenty seconds of random drives, and whether `roam.py` finds what is planted."""
+"""Ten seconds of random drives, and whether `roam.py` finds what is planted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import roam
 from floatgate.result.run import Result
 
 HERE = Path(__file__).parent
-SECONDS = 20
+SECONDS = 10
 
 
 def roaming(tmp_path: Path, seconds: float, *more: str) -> subprocess.CompletedProcess[str]:

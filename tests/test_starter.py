@@ -1,11 +1,14 @@
 """`floatgate init`: what it writes runs as it is."""
 
+import json
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from conftest import Floatgate
-from floatgate import InputError, starter
+from floatgate import InputError, Result, starter
+from floatgate.result.measures import find
 
 
 def test_every_file_runs_as_it_is(floatgate: Floatgate, tmp_path: Path) -> None:
@@ -23,6 +26,40 @@ def test_every_file_runs_as_it_is(floatgate: Floatgate, tmp_path: Path) -> None:
     ):
         done = floatgate(*words, cwd=there)
         assert done.returncode == 0, (words, done.stderr)
+
+
+def test_the_experiment_shows_something_in_its_corners(
+    floatgate: Floatgate, tmp_path: Path
+) -> None:
+    """No run warns, and every measure differs by far more than a seed makes."""
+    starter.write(tmp_path)
+    measures = tomllib.loads((tmp_path / "experiment.toml").read_text())["measures"]
+    found = []
+    for spare in ("0.08", "0.16"):
+        words = ("run", "drive.toml", "workload.toml", "--set", f"ftl.spare-factor={spare}")
+        done = floatgate(*words, "--json", "-q", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        run = Result(json.loads(done.stdout))
+        assert [w["code"] for w in run.warnings] == []
+        found.append([find(name).of(run) for name in measures])
+    for name, little, much in zip(measures, *found, strict=True):
+        assert little is not None, name
+        assert much is not None, name
+        assert much < 0.8 * little, name
+
+
+@pytest.mark.verify
+def test_the_experiment_concludes_about_both_of_its_axes(
+    floatgate: Floatgate, tmp_path: Path
+) -> None:
+    starter.write(tmp_path)
+    done = floatgate("sweep", "experiment.toml", "-q", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Warnings" not in done.stdout
+    shown = " ".join(done.stdout.partition("What it shows")[2].partition("\n\n")[0].split())
+    for measure in ("read mean", "read p99", "WAF"):
+        for axis in ("victim", "ftl.spare-factor"):
+            assert f"{measure} by {axis}: least with {axis}=" in shown
 
 
 def test_nothing_is_replaced(tmp_path: Path) -> None:

@@ -285,6 +285,63 @@ def test_sums_of_time_are_no_plain_numbers() -> None:
     assert plain.search("times.map(|t| t.as_ns()).sum::<u64>()")
 
 
+TYPE = re.compile(
+    r"^ *pub(?:\([^)]*\))? (?:struct|enum|union|trait|type) (\w+)"
+    r"|table! \{\n(?: *///.*\n)* *struct (\w+)",
+    re.MULTILINE,
+)
+
+JUSTIFIED = {
+    "Section": "the type of a section of a result, one for each file in the list of sections",
+    "Fifo": "a policy of two families, first in and first out in both",
+    "Merge": "merging is what the arbiter and the workload of this name do",
+}
+"""Names that several types have because they mean the same."""
+
+MIRRORS = "crates/python/src/views.rs"
+"""The classes of policies in Python: each is the copy of the type of the engine with its name."""
+
+OPEN = frozenset(
+    name
+    for line in (
+        "At Buffer Bus Cache Cell Class Clock ClosedLoop Column Command Condition Counted Course",
+        "Demand Entry Fields Found Ftl GcMarks Key Kind LevelTimes Levels Link Load Mark Measured",
+        "Op Pace Packed Pages Part Parts Passed Place Plan Planes Progress Rate Recording Recovery",
+        "Requests Role Run Runs Series Server Share Sizes Source Space Spread Standing Step Store",
+        "Table Tally Tenants Timing Versions Watch Work Workload",
+    )
+    for name in line.split()
+)
+"""Names that still mean several things. This list only becomes shorter."""
+
+
+def types(files: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """By name the files that declare a type of it which other files can see."""
+    found: dict[str, set[str]] = {}
+    for path, text in files:
+        for declared in TYPE.finditer(text.split("#[cfg(test)]")[0]):
+            found.setdefault(declared[1] or declared[2], set()).add(path)
+    return found
+
+
+def test_a_type_has_a_name_of_its_own() -> None:
+    """What only its own file sees may have any name; all others mean one thing in the engine."""
+    files = [
+        (path.relative_to(ROOT).as_posix(), path.read_text())
+        for path in sorted((ROOT / "crates").glob("*/src/**/*.rs"))
+        if "tests" not in path.parts and path.stem != "tests"
+    ]
+    assert len(files) > 200
+    known = [(path, text) for path, text in files if path != MIRRORS]
+    twice = {name: where for name, where in types(known).items() if len(where) > 1}
+    new = {name: sorted(where) for name, where in twice.items()}
+    assert new.keys() <= JUSTIFIED.keys() | OPEN, {n: new[n] for n in new.keys() - OPEN}
+    assert twice.keys() >= JUSTIFIED.keys() | OPEN, "take out of the list what has one meaning now"
+    again = [*known, ("crates/x/src/lib.rs", "pub(crate) struct Histogram;\nstruct Unseen;")]
+    planted = {name for name, where in types(again).items() if len(where) > 1} - twice.keys()
+    assert planted == {"Histogram"}
+
+
 def test_one_python_module_knows_the_extension() -> None:
     importers = set()
     modules = sorted((ROOT / "python" / "floatgate").rglob("*.py"))

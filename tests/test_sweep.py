@@ -167,7 +167,7 @@ def test_what_is_damaged_is_made_again_and_said(
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"out/{there.name}: ")
     assert says in line
-    assert line.endswith("; this run is made again")
+    assert line.endswith("; this run is repeated")
     assert whole(there) == before
     assert (other / "result.json").stat().st_mtime_ns == untouched
     again = floatgate(*words)

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use live::wire::{Decoder, Export, Kind, MAX_PAYLOAD, Step};
+use live::wire::{CommandKind, Decoder, Export, MAX_PAYLOAD, Step};
 
 use crate::choice;
 
@@ -65,11 +65,11 @@ fn listen(start: &Decoder, bytes: &[u8]) -> bool {
     assert!(out.len() <= 64 + 200 * (1 + bytes.len() / 4), "{} bytes said", out.len());
     for step in &steps {
         let Step::Command(command) = step else { continue };
-        let moves = !matches!(command.kind, Kind::Flush | Kind::Disconnect);
+        let moves = !matches!(command.kind, CommandKind::Flush | CommandKind::Disconnect);
         let end = command.offset.checked_add(command.len.into()).filter(|_| moves);
         assert!(!moves || end.is_some_and(|end| end <= SIZE), "{command:?}");
         assert!(!moves || command.offset % SECTOR == 0 && command.len > 0, "{command:?}");
-        let payload = if command.kind == Kind::Write { command.len as usize } else { 0 };
+        let payload = if command.kind == CommandKind::Write { command.len as usize } else { 0 };
         assert_eq!(command.data.len(), payload);
     }
     ready

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use workload::{Facts, FlowBy, Pieces, Rows, See, Table, TraceError, open_table};
+use workload::{ColumnTable, Facts, FlowBy, Pieces, See, TableRows, TraceError, open_table};
 
 use crate::{choice, go_through};
 
@@ -18,7 +18,7 @@ struct Columns {
     device: Vec<u32>,
 }
 
-impl Table for Columns {
+impl ColumnTable for Columns {
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError> {
         Ok(Box::new(Reading { columns: self.clone(), at: 0 }))
     }
@@ -38,7 +38,7 @@ impl Pieces for Reading {
         let range = self.at..(self.at + c.piece).min(c.op.len());
         self.at = range.end;
         let on = |bit: usize| c.has >> bit & 1 != 0;
-        see(&Rows {
+        see(&TableRows {
             time: on(0).then(|| &c.time[range.clone()]),
             op: &c.op[range.clone()],
             offset: &c.offset[range.clone()],

@@ -93,7 +93,7 @@ pub(crate) fn profile(bytes: &[u8]) -> bool {
         }
     };
     assert_eq!(Profile::read(&profile.text()).as_ref(), Ok(&profile), "what is written is read");
-    match profile.workload(Length { requests: Some(200), duration: None }, 1) {
+    match profile.workload(Length { requests: Some(200), duration: None, created_reads: None }, 1) {
         Ok(made) => {
             go_through(&*made, BATCHES);
             true

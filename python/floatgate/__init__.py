@@ -91,7 +91,7 @@ _HOMES = {
     }.items()
     for name in names.split()
 }
-"""Where each name lives: it is loaded when it is first asked for."""
+"""The module of each name, which is loaded when the name is first used."""
 
 __all__ = sorted([*_MODULES, *_HOMES])
 

@@ -359,7 +359,7 @@ class Block:
 
 @final
 class Load:
-    """What the planes and dies of a drive have to do."""
+    """The load of the planes and dies of a drive."""
 
     @property
     def writable(self) -> NDArray[bool_]:
@@ -422,7 +422,7 @@ class Head:
 
 @final
 class Point:
-    """Where a host write goes if nobody looks further."""
+    """The plane of a host write, unless another is chosen."""
 
     @property
     def block(self) -> int:
@@ -439,7 +439,7 @@ class Point:
 
 @final
 class Life:
-    """What there is to plan a drive's life with."""
+    """The facts to plan a drive's life with."""
 
     @property
     def raw_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""Which code makes results: one digest of the engine's sources and of the Python that shapes a run.
+"""Result-shaping code: one digest of the engine's sources and of the Python that shapes a run.
 
 It is part of the names of runs and of preconditioned drives, so that what other code has made is
 never taken for what this code would make. It is the same from a checkout, an sdist and a wheel.

@@ -35,10 +35,10 @@ Client = Any
 """A client of Dask, which has no types of its own."""
 
 PATIENCE = 15
-"""So many seconds the scheduler has to answer."""
+"""Seconds that the scheduler has to answer."""
 
 TELL = 1.0
-"""So many seconds pass between two messages of a run about how far it is."""
+"""Seconds between two messages of a run about how far it is."""
 
 _LOOK = 0.2
 """So many seconds pass until a run that is not wanted any more is stopped."""
@@ -149,7 +149,7 @@ def _carried_out(
             del futures[index], rest
             yield index, outcome
     finally:
-        # What is queued is forgotten; a run at work finds out that nobody wants it.
+        # Queued jobs are forgotten; a run at work finds out that it is cancelled.
         with suppress(Exception):
             client.cancel(list(futures.values()), force=True)
             client.unsubscribe_topic(topic)
@@ -323,14 +323,14 @@ class _Order(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """What a worker sends back: a result, and its files unless they are in their place."""
+    """The answer of a worker: a result, and its files unless they are in their place."""
 
     data: dict[str, Any]
     files: Mapping[str, bytes] | None
 
 
 def _outcome(future: Any, job: Job) -> Result | Failure | None:
-    """What became of a job; None if the cluster has forgotten it."""
+    """The outcome of a job; None if the cluster has forgotten it."""
     if future.status not in ("finished", "error"):
         return None
     error = future.exception(timeout=PATIENCE)
@@ -360,7 +360,7 @@ def _death(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-# What follows is done by workers.
+# Workers run the rest of this module.
 
 _idle: dict[str, list[Worker]] = {}
 """Processes without a job, by the sweep that they were started for: the code of policies written

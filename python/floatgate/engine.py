@@ -1,4 +1,4 @@
-"""The one door to the compiled engine: no other module imports `floatgate._core`."""
+"""The only access to the compiled engine: no other module imports `floatgate._core`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AS_IT_IS: Reading = {
 
 
 def tried(*settings: str) -> dict[str, Any]:
-    """What random writes on the drive `agcr` with these settings give; nothing is kept."""
+    """The result of random writes on the drive `agcr` with these settings give; nothing is kept."""
     text = run(  # noqa: F405
         "agcr",
         "random-write",

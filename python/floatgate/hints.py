@@ -1,4 +1,8 @@
-"""The word that was meant, where one is not known."""
+"""The word that was meant, where one is not known.
+
+It uses the likeness of the standard library, not the distance of the engine. The command line
+corrects its own words before the engine is loaded, and several words may be equally near.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from pathlib import Path
 
 
 def hint(word: str, known: Iterable[str]) -> str:
-    """What to say behind a word that is not among these: what was meant, or all that there is.
+    """The hint for an unknown word: a likely meaning, or the known words.
 
     >>> hint("strat", ["start", "stop"]), hint("end", ["start", "stop"])
     ('did you mean `start`?', 'there are start, stop')
@@ -19,7 +23,7 @@ def hint(word: str, known: Iterable[str]) -> str:
 
 
 def file_hint(path: str | os.PathLike[str]) -> str:
-    """What to say behind a file that is not there: the one beside it that was meant."""
+    """The hint for a missing file: a similar name in its folder."""
     folder, name = Path(path).parent, Path(path).name
     try:
         near = nearest(name, sorted(each for each in os.listdir(folder) if each[0] != "."))
@@ -29,7 +33,7 @@ def file_hint(path: str | os.PathLike[str]) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:
-    """What was most likely meant: nothing, or several where they are equally near.
+    """The most likely words: none, or several that are equally near.
 
     >>> nearest("waff", ["waf", "end"]), nearest("AGCR", ["agcr"]), nearest("x", ["agcr"])
     (['waf'], ['agcr'], [])

@@ -1,4 +1,4 @@
-"""What can be run: drives, chips, workloads, formats, policies. Rust has the lists."""
+"""Everything that can be run: drives, chips, workloads, formats, policies. Rust has the lists."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def policies(family: str | None = None) -> list[dict[str, Any]]:
 
 
 def drives() -> list[str]:
-    """Returns the names of the drives that floatgate brings along."""
+    """Returns the names of the drives that floatgate includes."""
     return [name for name, _ in engine.presets()]
 
 
 def drive_facts(name: str) -> dict[str, Any]:
-    """Returns what a drive that comes along is: size, flash, interface, and what is assumed.
+    """Returns the facts of a built-in drive: size, flash, interface, and what is assumed.
 
     The keys are `name`, `summary`, `exported_bytes`, `physical_bytes`, `dies`, `bits_per_cell`,
     `page_bytes`, `link` (its rate in words; None where it takes no time) and `settings`: each

@@ -26,7 +26,7 @@ class IncompleteError(InputError):
 
 
 class ConflictError(InputError):
-    """What is given does not go together."""
+    """The given options contradict each other."""
 
     code = "input::conflict"
 

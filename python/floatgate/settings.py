@@ -56,7 +56,7 @@ def policies_of(policies: Policies, settings: Settings = ()) -> tuple[list[str],
 
 
 STEADY = {"precondition.fill": "full", "precondition.age": "random"}
-"""What `steady` stands for: the drive is full, and random writes have aged it."""
+"""The meaning of `steady`: the drive is full, and random writes have aged it."""
 
 
 def steadied(settings: Settings, steady: bool) -> Settings:

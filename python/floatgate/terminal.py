@@ -1,4 +1,4 @@
-r"""What the command line sends to a terminal: text, and no control characters of somebody else's.
+r"""Output of the command line to a terminal: text, and no control characters of somebody else's.
 
 Names come from files: of drives, workloads, devices, folders. A terminal obeys what is in them, so
 they are shown: an escape character as `\x1b`. What floatgate itself wants the terminal to do goes

@@ -168,12 +168,12 @@ def wrapped(text: str) -> str:
 
 
 def hanging(label: str, text: str, room: int | None = None) -> str:
-    """A paragraph whose lines stand beside its label, by default in a section."""
+    """A paragraph whose lines follow its label, by default in a section."""
     return filled(text, room or page_width() - 2, first=label, later=" " * len(label))
 
 
 def filled(text: str, room: int, first: str = "", later: str = "") -> str:
-    """A paragraph on lines of so many columns. No word is split, and no number left by its unit.
+    """A paragraph on lines of this width. No word is split, and no number left by its unit.
 
     >>> print(filled("it took 12 ms for 4.00 KiB", 12))
     it took

@@ -185,6 +185,8 @@ def _render(
     for name, piece in page.figures.items():
         body = body.replace(html.escape(f"<!-- figure: {name} -->"), piece)
         body = body.replace(f"<p>{piece}</p>", piece)
+    # The marks of parts that a script renews.
+    body = re.sub(r"<p>&lt;!-- [^<]* --&gt;</p>\n?", "", body)
     body = body.replace("<table>", '<div class="table"><table>').replace(
         "</table>", "</table></div>"
     )

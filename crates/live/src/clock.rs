@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub enum Pace {
     /// As long as requests are inside and none waits to come in.
     Fast,
-    /// With the wall clock, so many times slower.
+    /// With the wall clock, slower by this factor.
     Real {
         /// Wall time for each unit of simulated time.
         slowdown: f64,

@@ -1,23 +1,23 @@
-//! What a running drive is asked and told beside its data: a line of JSON each way.
+//! Commands and answers of a running drive beside its data: a line of JSON each way.
 
 use crate::core::Core;
-use crate::listen::Stream;
+use crate::listen::SocketStream;
 use serde_json::{Map, Value, json};
 use ssd::kernel::Histogram;
 use ssd::sim::Class;
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
 
-/// What answers say that they are.
+/// The schema of answers.
 pub(crate) const SCHEMA: &str = "floatgate.live/1";
 /// A line is no longer than this.
 const LONGEST: usize = 4096;
 /// Spare below this share of what there was, in percent, is a warning.
 const SPARE_THRESHOLD: u64 = 10;
 
-/// What is asked.
+/// The command.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Request {
+pub(crate) enum ControlRequest {
     Status,
     Smart,
     /// Reads that touch a range fail from now on.
@@ -30,7 +30,7 @@ pub(crate) enum Request {
     PowerCut,
 }
 
-impl Request {
+impl ControlRequest {
     pub(crate) fn read(line: &[u8]) -> Result<Self, String> {
         let value: Value = serde_json::from_slice(line).map_err(|e| format!("no JSON: {e}"))?;
         let number = |key: &str| {
@@ -50,14 +50,14 @@ impl Request {
 
 /// A connection to the control socket.
 pub(crate) struct Line {
-    pub(crate) stream: Stream,
+    pub(crate) stream: SocketStream,
     input: Vec<u8>,
     out: Vec<u8>,
     over: bool,
 }
 
 impl Line {
-    pub(crate) fn new(stream: Stream) -> Self {
+    pub(crate) fn new(stream: SocketStream) -> Self {
         Self { stream, input: Vec::new(), out: Vec::new(), over: false }
     }
 

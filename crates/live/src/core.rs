@@ -2,7 +2,7 @@
 
 use crate::record::{Earlier, Recording, SERVER};
 use crate::versions::Versions;
-use crate::wire::{Command, Errno, Kind, MAX_PAYLOAD};
+use crate::wire::{Command, CommandKind, Errno, MAX_PAYLOAD};
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use ssd::kernel::{Prio, Time};
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 
-/// Whose command it is.
+/// The client of the command.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Who {
     /// The place of the connection.
@@ -40,11 +40,11 @@ struct Job {
     /// Requests that are not done.
     left: u32,
     arrived: Time,
-    /// What was read could not be corrected.
+    /// The data could not be corrected.
     failed: bool,
 }
 
-/// What is counted beside the drive.
+/// Counts beside those of the drive.
 #[derive(Default)]
 pub(crate) struct Health {
     /// Reads that failed because a fault was planted.
@@ -160,12 +160,12 @@ impl Core {
     /// A command comes.
     pub(crate) fn begin(&mut self, who: Who, mut command: Command) {
         let op = match (command.kind, command.fua) {
-            (Kind::Read, _) => Op::Read,
-            (Kind::Write | Kind::Zero { no_hole: true }, false) => Op::Write,
-            (Kind::Write | Kind::Zero { no_hole: true }, true) => Op::WriteFua,
-            (Kind::Trim | Kind::Zero { no_hole: false }, _) => Op::Trim,
-            (Kind::Flush, _) => Op::Flush,
-            (Kind::Status { .. } | Kind::Disconnect, _) => {
+            (CommandKind::Read, _) => Op::Read,
+            (CommandKind::Write | CommandKind::Zero { no_hole: true }, false) => Op::Write,
+            (CommandKind::Write | CommandKind::Zero { no_hole: true }, true) => Op::WriteFua,
+            (CommandKind::Trim | CommandKind::Zero { no_hole: false }, _) => Op::Trim,
+            (CommandKind::Flush, _) => Op::Flush,
+            (CommandKind::Status { .. } | CommandKind::Disconnect, _) => {
                 self.finished.push_back(Finished { who, command, outcome: Ok(()), at: None });
                 return;
             }
@@ -185,7 +185,7 @@ impl Core {
         }
         let (data, first) = (std::mem::take(&mut command.data), self.serial + 1);
         let (offset, len) = (command.offset, command.len);
-        let no_data = matches!(command.kind, Kind::Zero { no_hole: true });
+        let no_data = matches!(command.kind, CommandKind::Zero { no_hole: true });
         let arrived = self.now();
         let job = Job { who, command, serials: first..first, left: 0, arrived, failed: false };
         let key = self.jobs.insert(job);
@@ -245,7 +245,7 @@ impl Core {
     fn settle(&mut self) {
         while let Some(safe) = self.session.take_safe() {
             let behind = (self.serial as u32).wrapping_sub(safe.token);
-            // What the store does not take is owed to it, and no write succeeds meanwhile.
+            // Data that the store does not take waits for it, and no write succeeds meanwhile.
             let _ = self.versions.promote(safe.page, self.serial - u64::from(behind));
         }
         while let Some(done) = self.session.take_done() {
@@ -262,25 +262,25 @@ impl Core {
         }
     }
 
-    /// What becomes of a command that the drive has carried out.
+    /// The completion of a command that the drive has carried out.
     fn conclude(&mut self, job: &Job) -> Result<(), Errno> {
         let Job { command: Command { kind, offset, len, fua, .. }, serials, .. } = job;
         let (offset, len) = (*offset, u64::from(*len));
         let last = serials.end - 1;
         let result = match kind {
-            Kind::Read if job.failed => return Err(Errno::Io),
-            Kind::Read => return self.readable(offset, len),
-            Kind::Write | Kind::Zero { no_hole: true } => self
+            CommandKind::Read if job.failed => return Err(Errno::Io),
+            CommandKind::Read => return self.readable(offset, len),
+            CommandKind::Write | CommandKind::Zero { no_hole: true } => self
                 .versions
                 .settle()
                 .and_then(|()| if *fua { self.versions.sync() } else { Ok(()) })
                 .map_err(|e| errno(&e)),
-            Kind::Trim | Kind::Zero { no_hole: false } => self
+            CommandKind::Trim | CommandKind::Zero { no_hole: false } => self
                 .versions
                 .trim(last, offset, len)
                 .and_then(|()| if *fua { self.make_safe(last) } else { Ok(()) })
                 .map_err(|e| errno(&e)),
-            Kind::Flush => {
+            CommandKind::Flush => {
                 let kept = self.make_safe(last).map_err(|e| errno(&e));
                 if self.unrecorded.is_none()
                     && let Err(e) = self.recording.hand_over()
@@ -289,7 +289,7 @@ impl Core {
                 }
                 return kept.inspect_err(|_| self.health.host_full += 1);
             }
-            Kind::Status { .. } | Kind::Disconnect => Ok(()),
+            CommandKind::Status { .. } | CommandKind::Disconnect => Ok(()),
         };
         result.inspect_err(|_| {
             self.health.host_full += 1;
@@ -329,14 +329,14 @@ impl Core {
     /// A drive whose life has ended refuses what would change it, and still reads.
     fn answer_worn(&mut self, who: Who, command: Command) {
         let outcome = match command.kind {
-            Kind::Read => self.readable(command.offset, command.len.into()),
-            Kind::Flush => match self.versions.settle() {
+            CommandKind::Read => self.readable(command.offset, command.len.into()),
+            CommandKind::Flush => match self.versions.settle() {
                 Err(e) => Err(errno(&e)),
-                // What a buffer that loses its data held never reached flash.
+                // The content of a volatile buffer never reached flash.
                 Ok(()) if self.versions.waiting() > 0 => Err(Errno::Io),
                 Ok(()) => self.versions.sync().map_err(|e| errno(&e)),
             },
-            Kind::Status { .. } | Kind::Disconnect => Ok(()),
+            CommandKind::Status { .. } | CommandKind::Disconnect => Ok(()),
             _ => Err(Errno::NoSpace),
         };
         self.finished.push_back(Finished { who, command, outcome, at: None });
@@ -494,9 +494,16 @@ mod tests {
         Core::new(session, Versions::new(Box::new(store), PAGE), Recording::of_none())
     }
 
-    fn ask(core: &mut Core, kind: Kind, page: u64, pages: u32, fua: bool) -> Result<(), Errno> {
-        let len = if kind == Kind::Flush { 0 } else { pages * PAGE as u32 };
-        let data = if kind == Kind::Write { vec![page as u8 + 1; len as usize] } else { vec![] };
+    fn ask(
+        core: &mut Core,
+        kind: CommandKind,
+        page: u64,
+        pages: u32,
+        fua: bool,
+    ) -> Result<(), Errno> {
+        let len = if kind == CommandKind::Flush { 0 } else { pages * PAGE as u32 };
+        let data =
+            if kind == CommandKind::Write { vec![page as u8 + 1; len as usize] } else { vec![] };
         let command = Command { cookie: 0, kind, offset: page * PAGE, len, fua, data };
         core.begin(Who { key: 0, number: 1 }, command);
         while core.finished.is_empty() {
@@ -513,36 +520,36 @@ mod tests {
             let full = Arc::new(AtomicU64::new(NOTHING));
             let mut core = core(&[], &full);
             full.store(page, Ordering::Relaxed);
-            let outcome = ask(&mut core, Kind::Write, 0, 4, true);
+            let outcome = ask(&mut core, CommandKind::Write, 0, 4, true);
             assert_eq!(outcome, Err(Errno::NoSpace), "page {page}");
             full.store(NOTHING, Ordering::Relaxed);
-            assert_eq!(ask(&mut core, Kind::Write, 0, 4, true), Ok(()));
+            assert_eq!(ask(&mut core, CommandKind::Write, 0, 4, true), Ok(()));
             assert_eq!(core.health.host_full, 1);
         }
     }
 
-    /// What a buffer took in good faith is kept until there is room; meanwhile writes are refused
+    /// Data that a buffer has accepted is kept until there is room; meanwhile writes are refused
     /// before the drive sees them, so that nothing piles up.
     #[test]
     fn what_the_host_has_no_room_for_waits_and_does_not_grow() {
         let full = Arc::new(AtomicU64::new(3));
         let settings = ["buffer.size=64KiB", "buffer.power-loss-protected=false"];
         let mut core = core(&settings, &full);
-        assert_eq!(ask(&mut core, Kind::Write, 3, 1, false), Ok(()), "it is in the buffer");
-        assert_eq!(ask(&mut core, Kind::Flush, 0, 0, false), Err(Errno::NoSpace));
+        assert_eq!(ask(&mut core, CommandKind::Write, 3, 1, false), Ok(()), "it is in the buffer");
+        assert_eq!(ask(&mut core, CommandKind::Flush, 0, 0, false), Err(Errno::NoSpace));
         let (waiting, served) = (core.versions.waiting(), core.served());
         for page in 0..100 {
-            assert_eq!(ask(&mut core, Kind::Write, page, 1, false), Err(Errno::NoSpace));
+            assert_eq!(ask(&mut core, CommandKind::Write, page, 1, false), Err(Errno::NoSpace));
         }
         assert_eq!((core.versions.waiting(), core.served()), (waiting, served));
         let mut data = vec![0; PAGE as usize];
-        assert_eq!(ask(&mut core, Kind::Read, 3, 1, false), Ok(()));
+        assert_eq!(ask(&mut core, CommandKind::Read, 3, 1, false), Ok(()));
         core.versions.read(3 * PAGE, &mut data).unwrap();
         assert_eq!(data, [4; PAGE as usize]);
         // There is room again, and what was promised is kept.
         full.store(NOTHING, Ordering::Relaxed);
-        assert_eq!(ask(&mut core, Kind::Write, 5, 1, false), Ok(()));
-        assert_eq!(ask(&mut core, Kind::Flush, 0, 0, false), Ok(()));
+        assert_eq!(ask(&mut core, CommandKind::Write, 5, 1, false), Ok(()));
+        assert_eq!(ask(&mut core, CommandKind::Flush, 0, 0, false), Ok(()));
         assert_eq!(core.versions.waiting(), 0);
         core.versions.lose();
         core.versions.read(3 * PAGE, &mut data).unwrap();

@@ -5,7 +5,7 @@ use crate::core::{Core, Who};
 use crate::record::Recording;
 use crate::store::{Memory, Store};
 use crate::versions::Versions;
-use crate::wire::{Command, Kind};
+use crate::wire::{Command, CommandKind};
 use ssd::Drive;
 use ssd::kernel::Rng;
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ fn drive(settings: &[&str]) -> Drive {
         .unwrap_or_else(|errors| panic!("{}", ssd::config::render(&errors, false)))
 }
 
-/// What is wrong with the drive or its client, so that a cut has to find it.
+/// A planted fault of the drive or its client that a cut has to find.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Fault {
     None,
@@ -125,7 +125,7 @@ impl Store for Lossy {
     }
 }
 
-/// What one sector may hold: its versions in the order in which they were sent; 0 is nothing.
+/// The possible contents of one sector: its versions in the order in which they were sent; 0 is nothing.
 struct History {
     versions: Vec<u64>,
     /// Of these the last that must have survived, and the last that was answered.
@@ -176,10 +176,10 @@ impl Scenario {
         }
     }
 
-    fn begin(&mut self, kind: Kind, first: usize, len: usize, fua: bool, data: Vec<u8>) {
+    fn begin(&mut self, kind: CommandKind, first: usize, len: usize, fua: bool, data: Vec<u8>) {
         let fua = fua && self.fault != Fault::NoFua;
         let kind = match kind {
-            Kind::Flush if self.fault == Fault::NoFlush => Kind::Status { one: true },
+            CommandKind::Flush if self.fault == Fault::NoFlush => CommandKind::Status { one: true },
             other => other,
         };
         let (offset, len) = (first as u64 * SECTOR, (len as u64 * SECTOR) as u32);
@@ -194,7 +194,7 @@ impl Scenario {
         if kind < 2 {
             let covers = self.sectors.iter().map(|s| s.answered).collect();
             self.inside.insert(self.sent, Sent { covers, ..Sent::default() });
-            return self.begin(Kind::Flush, 0, 0, false, Vec::new());
+            return self.begin(CommandKind::Flush, 0, 0, false, Vec::new());
         }
         let len = 1 + self.rng.below(16) as usize;
         let first = self.rng.below((SECTORS - len) as u32) as usize;
@@ -203,9 +203,9 @@ impl Scenario {
         let (first, len) = if kind < 12 { aligned } else { (first, len) };
         let forced = self.rng.below(6) == 0;
         let (kind, writes) = match kind {
-            2 => (Kind::Trim, false),
-            3 => (Kind::Zero { no_hole: true }, false),
-            _ => (Kind::Write, true),
+            2 => (CommandKind::Trim, false),
+            3 => (CommandKind::Zero { no_hole: true }, false),
+            _ => (CommandKind::Write, true),
         };
         let (mut data, mut brings) = (Vec::new(), Vec::new());
         for sector in first..first + len {
@@ -278,7 +278,7 @@ impl Scenario {
         }
         if self.fault == Fault::None {
             let page = stamp(u64::MAX).repeat(8);
-            self.begin(Kind::Write, 8, 8, true, page.clone());
+            self.begin(CommandKind::Write, 8, 8, true, page.clone());
             while self.core.finished.is_empty() {
                 self.core.advance(None);
             }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// A client that is about to ask again has so long for it.
 pub(crate) const GRACE: Duration = Duration::from_millis(1);
 
-/// What a client has shown.
+/// The observed behaviour of a client.
 #[derive(Default)]
 pub(crate) struct Habit {
     /// The most commands inside since it last let a wait expire.
@@ -26,7 +26,7 @@ pub(crate) struct Habit {
 }
 
 impl Habit {
-    /// It has sent a command; so many are inside now.
+    /// It has sent a command; this is the number inside now.
     pub(crate) fn asks(&mut self, inside: u32, now: Instant) {
         if self.burst == 0 {
             self.in_time = self.answered.is_some_and(|at| now.duration_since(at) <= GRACE);
@@ -38,7 +38,7 @@ impl Habit {
     /// It is sent an answer.
     pub(crate) fn is_answered(&mut self, now: Instant) {
         if self.answered.is_none() {
-            // Who has shown nothing keeps as many inside as it began with.
+            // Without observations, a client keeps as many inside as it began with.
             self.refills = self.depth.checked_sub(1);
         } else if self.burst > 0 && self.in_time {
             self.refills = Some(self.depth.saturating_sub(self.burst));

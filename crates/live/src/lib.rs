@@ -2,7 +2,7 @@
 //!
 //! The only crate that knows wall clocks and sockets. [`wire`] is the protocol as a function of bytes;
 //! [`Versions`] has the data, those that survive a loss of power and those that do not yet; the rest
-//! is one loop. What it serves is recorded, and `floatgate run` of the recording gives the same result.
+//! is one loop. Requests are recorded, and `floatgate run` of the recording gives the same result.
 
 #![allow(clippy::disallowed_methods, reason = "this crate is where wall time is read")]
 
@@ -38,7 +38,7 @@ use wire::Export;
 /// How a drive is served.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
-    /// Where clients find it.
+    /// The address for clients.
     pub address: Address,
     /// Addresses beyond loopback are allowed.
     pub insecure: bool,
@@ -56,10 +56,10 @@ pub struct Options {
 /// How far a server has come; what is done are requests that came again, or that it served.
 pub type Progress = ssd::Progress<Stage>;
 
-/// What a server is at.
+/// The activity of a server.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Stage {
-    /// What an earlier one was asked comes again.
+    /// It replays the requests of an earlier server.
     Recovering,
     /// Clients can connect.
     Serving,
@@ -71,17 +71,17 @@ pub enum ServeError {
     /// A place that was named cannot be used.
     #[error("{}: {}", path.display(), listen::said(source))]
     Place {
-        /// What was named.
+        /// The name that was given.
         path: PathBuf,
-        /// What the system says.
+        /// The message of the system.
         source: io::Error,
     },
     /// The address cannot be listened at.
     #[error("{address}: {}", listen::said(source))]
     Address {
-        /// What was named.
+        /// The name that was given.
         address: String,
-        /// What the system says.
+        /// The message of the system.
         source: io::Error,
     },
     /// The drive does not go with it.
@@ -108,11 +108,11 @@ pub struct Ready {
     listener: Listener,
     control: Listener,
     store: Box<dyn Store>,
-    /// What the store's file says of the recording that it belongs to.
+    /// The recording that the store's file names.
     tie: Option<Tie>,
     new_store: NewStore,
     recording: Recording,
-    /// What an earlier server of the store was asked.
+    /// The requests of an earlier server of the store.
     earlier: Earlier,
     options: Options,
 }

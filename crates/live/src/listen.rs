@@ -1,4 +1,4 @@
-//! Where clients come from: a Unix socket that nobody else may open, or an address.
+//! The source of clients: a Unix socket that nobody else may open, or an address.
 
 use rustix::fs::{Mode, chmod};
 use rustix::net::{
@@ -11,7 +11,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Where a server can be reached.
+/// The address of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Address {
     /// The path of a Unix socket.
@@ -26,7 +26,7 @@ pub(crate) enum Listener {
 }
 
 /// One connection.
-pub(crate) enum Stream {
+pub(crate) enum SocketStream {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
@@ -34,7 +34,7 @@ pub(crate) enum Stream {
 /// The longest path of a Unix socket, in bytes: the system has 108, and the last is zero.
 const LONGEST: usize = 107;
 
-/// What the system says, without the number of the error.
+/// The message of the system, without the number of the error.
 pub(crate) fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
@@ -103,7 +103,7 @@ impl Listener {
         }
     }
 
-    /// Where the control socket is, if nobody has said so.
+    /// The default place of the control socket.
     pub(crate) fn beside(&self) -> PathBuf {
         match self {
             Self::Unix { path, .. } => {
@@ -124,18 +124,18 @@ impl Listener {
     }
 
     /// The next connection, if one waits.
-    pub(crate) fn accept(&self) -> Option<Stream> {
+    pub(crate) fn accept(&self) -> Option<SocketStream> {
         let stream = match self {
             Self::Unix { socket, .. } => {
                 let (stream, _) = socket.accept().ok()?;
                 stream.set_nonblocking(true).ok()?;
-                Stream::Unix(stream)
+                SocketStream::Unix(stream)
             }
             Self::Tcp { socket, .. } => {
                 let (stream, _) = socket.accept().ok()?;
                 stream.set_nonblocking(true).ok()?;
                 stream.set_nodelay(true).ok()?;
-                Stream::Tcp(stream)
+                SocketStream::Tcp(stream)
             }
         };
         Some(stream)
@@ -159,7 +159,7 @@ impl AsFd for Listener {
     }
 }
 
-impl AsFd for Stream {
+impl AsFd for SocketStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Unix(stream) => stream.as_fd(),
@@ -168,7 +168,7 @@ impl AsFd for Stream {
     }
 }
 
-impl Read for Stream {
+impl Read for SocketStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Unix(stream) => stream.read(into),
@@ -177,7 +177,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for SocketStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Unix(stream) => stream.write(bytes),

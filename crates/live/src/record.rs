@@ -1,9 +1,9 @@
-//! What a live drive was asked, as a trace: the text of `blkparse`, in which every request has its simulated
+//! The requests of a live drive, as a trace: the text of `blkparse`, in which every request has its simulated
 //! time in nanoseconds, and its connection as its process: `connection-3` with the number 3, so that each can
 //! be a flow of its own. The last line is a flush. Beside it lie the drive as a file, so that `floatgate run REC.toml REC` makes the run
 //! again, and what was done through the control socket, a line for each.
 
-use crate::store::Known;
+use crate::store::KnownPages;
 use sha2::{Digest, Sha256};
 use ssd::kernel::Time;
 use ssd::workload::{About, Op, ReadOptions, Request, TraceError, Workload, open_trace};
@@ -18,20 +18,20 @@ use std::path::{Path, PathBuf};
 /// The connection of what no client asked for.
 pub(crate) const SERVER: u32 = 0;
 
-/// The file of a drive that is served has at most so many bytes.
+/// The most bytes of the file of a served drive.
 const LARGEST_DRIVE: u64 = 1 << 20;
 
-/// Lines are handed over to the system in pieces of so many bytes.
+/// Lines are handed over to the system in pieces of this size.
 const PIECE: usize = 1 << 16;
 
-/// What came so far; it is kept in files if somebody wants it.
+/// The requests so far; they are kept in files if somebody wants it.
 pub(crate) struct Recording {
     files: Option<Files>,
     /// Lines that were not handed over.
     text: String,
     digest: Sha256,
     lines: u64,
-    /// What tells it from every other recording.
+    /// Its unique name.
     name: Option<String>,
 }
 
@@ -40,7 +40,7 @@ struct Files {
     /// Bytes of it: whole lines.
     whole: u64,
     events: File,
-    /// Where they lie: the trace first.
+    /// Their paths: the trace first.
     paths: [PathBuf; 3],
     /// Something was recorded.
     used: bool,
@@ -55,7 +55,7 @@ impl Drop for Files {
     }
 }
 
-/// What was recorded before.
+/// The earlier recording.
 pub(crate) struct Earlier(Option<Box<dyn Workload>>);
 
 impl Earlier {
@@ -173,7 +173,7 @@ impl Recording {
         Ok(Self { files, name, ..Self::of_none() })
     }
 
-    /// What tells it from every other recording, if it is kept in files.
+    /// Its unique name, if it is kept in files.
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -183,7 +183,7 @@ impl Recording {
     pub(crate) fn resume(
         path: &Path,
         drive: &Drive,
-        known: Option<Known>,
+        known: Option<KnownPages>,
     ) -> Result<(Self, Earlier), (PathBuf, io::Error)> {
         let paths = [path.to_owned(), beside(path, ".toml"), beside(path, ".events")];
         let fail = |place: &PathBuf, e: io::Error| (place.clone(), e);

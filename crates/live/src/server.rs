@@ -5,8 +5,8 @@ use crate::clock::{Clock, Pace};
 use crate::control::{self, Line};
 use crate::core::{Core, Finished, Who};
 use crate::habit::Habit;
-use crate::listen::{Listener, Stream};
-use crate::wire::{Decoder, Errno, Export, Kind, Step};
+use crate::listen::{Listener, SocketStream};
+use crate::wire::{CommandKind, Decoder, Errno, Export, Step};
 use crate::{Progress, ServeError, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno as OsError;
@@ -24,7 +24,7 @@ const MOST_CLIENTS: usize = 64;
 /// A connection may have so many bytes inside and unsent before its next command is taken: one command
 /// of the greatest size.
 const MOST_BYTES: u64 = 32 << 20;
-/// A command counts as so many bytes at least.
+/// The least number of bytes that a command counts as.
 const LEAST_BYTES: u64 = 4096;
 /// A wait for something to do ends after so long, to look whether the server is to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -40,7 +40,7 @@ const LATE: f64 = 0.05;
 
 /// A client.
 struct Client {
-    stream: Stream,
+    stream: SocketStream,
     decoder: Decoder,
     number: u32,
     out: Vec<u8>,
@@ -68,13 +68,14 @@ impl Client {
         !self.deaf && !self.broken && held < MOST_BYTES
     }
 
-    /// What it asked for and the drive has not taken in is refused, as the server ends.
+    /// Requests that the drive has not accepted are refused, as the server ends.
     fn refuse_the_rest(&mut self, export: &Export) {
         while !self.deaf {
             match self.decoder.next(export, &mut self.out) {
                 Step::Said => {}
-                Step::Command(command) if command.kind != Kind::Disconnect => {
-                    let as_read = matches!(command.kind, Kind::Read | Kind::Status { .. });
+                Step::Command(command) if command.kind != CommandKind::Disconnect => {
+                    let as_read =
+                        matches!(command.kind, CommandKind::Read | CommandKind::Status { .. });
                     let (cookie, errno) = (command.cookie, Errno::Shutdown);
                     self.decoder.put_error(&mut self.out, cookie, as_read, errno);
                 }
@@ -113,14 +114,14 @@ impl Client {
     }
 }
 
-/// What came of a read from a socket.
+/// The result of a read from a socket.
 enum Heard {
     Something(usize),
     Nothing,
     End,
 }
 
-fn hear(stream: &mut Stream, into: &mut [u8]) -> Heard {
+fn hear(stream: &mut SocketStream, into: &mut [u8]) -> Heard {
     loop {
         return match stream.read(into) {
             Ok(0) => Heard::End,
@@ -151,7 +152,7 @@ pub(crate) struct Server<'a> {
     clients: Slab<Client>,
     lines: Slab<Line>,
     number: u32,
-    /// Whose command came in last.
+    /// The client of the last command.
     latest: usize,
     stop: &'a AtomicBool,
     punctual: Punctuality,
@@ -162,7 +163,7 @@ pub(crate) struct Server<'a> {
     started: Instant,
 }
 
-/// Who a place in the list of what is polled belongs to.
+/// The owner of a place in the list of polled sockets.
 #[derive(Copy, Clone)]
 enum Place {
     Listener,
@@ -257,7 +258,7 @@ impl<'a> Server<'a> {
         awaited.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Simulated time goes on. Those who were waited for have not asked.
+    /// Simulated time goes on. The awaited clients have not asked.
     fn note_expired(&mut self) {
         if self.in_vain {
             return;
@@ -279,7 +280,7 @@ impl<'a> Server<'a> {
             self.lines.iter().filter(|(_, line)| waiting(line)).map(|(key, _)| key).collect();
         let patience = if pending.is_empty() { self.patience() } else { Duration::ZERO };
         let (mut places, mut fds) = (Vec::new(), Vec::new());
-        // Where there is no room for more, others wait outside.
+        // If there is no room for more, others wait outside.
         if self.clients.len() < MOST_CLIENTS {
             places.push(Place::Listener);
             fds.push(PollFd::new(&self.listener, PollFlags::IN));
@@ -392,7 +393,7 @@ impl<'a> Server<'a> {
             Heard::Nothing => false,
             Heard::End => {
                 client.deaf = true;
-                // What it asked for is done all the same; nobody takes the answer.
+                // Its requests are carried out all the same; nobody takes the answer.
                 client.broken = true;
                 false
             }
@@ -438,7 +439,7 @@ impl<'a> Server<'a> {
                 Step::Refused(cookie, as_read, errno) => {
                     client.decoder.put_error(&mut client.out, cookie, as_read, errno);
                 }
-                Step::Command(command) if command.kind == Kind::Disconnect => {
+                Step::Command(command) if command.kind == CommandKind::Disconnect => {
                     client.deaf = true;
                 }
                 Step::Command(command) => {
@@ -523,16 +524,16 @@ impl<'a> Server<'a> {
         if client.broken {
             return None;
         }
-        let as_read = matches!(command.kind, Kind::Read | Kind::Status { .. });
+        let as_read = matches!(command.kind, CommandKind::Read | CommandKind::Status { .. });
         let (core, out) = (&self.core, &mut client.out);
         let cookie = command.cookie;
         let failed = match (outcome, command.kind) {
             (Err(errno), _) => Some(*errno),
-            (Ok(()), Kind::Read) => {
+            (Ok(()), CommandKind::Read) => {
                 let fill = |into: &mut [u8]| core.versions.read(command.offset, into);
                 client.decoder.put_data(out, command, fill).err().map(|_| Errno::Io)
             }
-            (Ok(()), Kind::Status { one }) => {
+            (Ok(()), CommandKind::Status { one }) => {
                 let most = if one { 1 } else { 256 };
                 let ranges = core.versions.status(command.offset, command.len, most);
                 Decoder::put_status(out, cookie, &ranges);
@@ -578,12 +579,12 @@ impl<'a> Server<'a> {
     fn hear_line(&mut self, key: usize) {
         self.lines[key].send();
         for _ in 0..LINES {
-            // Whoever takes no answers is asked nothing more, so that these are bounded too.
+            // A client that takes no answers is not read from, so that these are bounded too.
             if self.lines[key].unsent() {
                 return;
             }
             let Some(asked) = self.lines[key].hear() else { return };
-            let answer = match control::Request::read(&asked) {
+            let answer = match control::ControlRequest::read(&asked) {
                 Ok(request) => self.carry_out(request),
                 Err(what) => json!({ "schema": control::SCHEMA, "error": what }),
             };
@@ -592,28 +593,28 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn carry_out(&mut self, request: control::Request) -> Value {
+    fn carry_out(&mut self, request: control::ControlRequest) -> Value {
         if self.clock.is_real() {
             self.catch_up();
         }
         match request {
-            control::Request::Status => {
+            control::ControlRequest::Status => {
                 let mut status = control::status(&self.core, self.started.elapsed());
                 status["clients"] = self.clients.len().into();
                 status
             }
-            control::Request::Smart => control::smart(&self.core),
-            control::Request::Fault { offset, bytes } => {
+            control::ControlRequest::Smart => control::smart(&self.core),
+            control::ControlRequest::Fault { offset, bytes } => {
                 self.core.faults.push(offset..offset.saturating_add(bytes));
                 self.core.note(&format!("fault {offset} {bytes}"));
                 json!({ "schema": control::SCHEMA, "faults": self.core.faults.len() })
             }
-            control::Request::Heal => {
+            control::ControlRequest::Heal => {
                 self.core.faults.clear();
                 self.core.note("heal");
                 json!({ "schema": control::SCHEMA, "faults": 0 })
             }
-            control::Request::PowerCut => {
+            control::ControlRequest::PowerCut => {
                 self.clients.clear();
                 self.core.cut_power();
                 if self.clock.is_real() {
@@ -664,10 +665,10 @@ impl<'a> Server<'a> {
 
 /// The bytes of data that a command moves, or keeps in memory; at least a few thousand, so that their
 /// number is bounded too.
-fn carried(kind: Kind, len: u32) -> u64 {
+fn carried(kind: CommandKind, len: u32) -> u64 {
     let bytes = match kind {
-        Kind::Read | Kind::Write => len.into(),
-        Kind::Zero { no_hole: true } => u64::from(len).min(MOST_BYTES),
+        CommandKind::Read | CommandKind::Write => len.into(),
+        CommandKind::Zero { no_hole: true } => u64::from(len).min(MOST_BYTES),
         _ => 0,
     };
     bytes.max(LEAST_BYTES)

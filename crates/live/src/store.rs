@@ -1,11 +1,11 @@
-//! Where the data of a live drive lie that survive a loss of power: in memory, or in a sparse file.
+//! The place of data that survive a loss of power: in memory, or in a sparse file.
 
 use rustc_hash::FxHashMap;
 use std::io;
 
 mod file;
 
-pub(crate) use file::Known;
+pub(crate) use file::KnownPages;
 pub use file::{FileStore, Tie};
 
 /// Bytes that survive. Ranges lie within it; what was never written reads as zero.

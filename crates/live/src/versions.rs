@@ -1,7 +1,7 @@
-//! What the host has written and the drive may still lose. By page, each write waits here in order until
+//! Data that the host has written and the drive may still lose. By page, each write waits here in order until
 //! the drive says that it survives; then it goes to the store. Reads see the newest of all.
 //!
-//! After a power cut the store has, of each sector, a version that was safe. What waited here is gone.
+//! After a power cut the store has, of each sector, a version that was safe. The waiting data are gone.
 
 use crate::store::Store;
 use rustc_hash::FxHashMap;
@@ -46,7 +46,7 @@ fn pages(page: u64, offset: u64, len: u64) -> impl Iterator<Item = (u32, u32, u3
 }
 
 impl Versions {
-    /// Of a drive with pages of so many bytes.
+    /// For a drive with pages of this size.
     pub fn new(store: Box<dyn Store>, page: u64) -> Self {
         let (newer, owed) = (FxHashMap::default(), FxHashMap::default());
         Self { store, page, newer, waiting: 0, owed, unsynced: false, broken: false }
@@ -100,7 +100,7 @@ impl Versions {
         waiting.insert(at, newer);
     }
 
-    /// What waits of the pages that a range touches goes where `gone` says so.
+    /// Waiting data of the pages that a range touches go where `gone` says so.
     fn forget(&mut self, offset: u64, len: u64, gone: impl Fn(&Newer) -> bool) {
         let range = (offset / self.page) as u32..(offset + len).div_ceil(self.page) as u32;
         let touched: Vec<u32> = if range.len() > self.newer.len() {
@@ -198,7 +198,7 @@ impl Versions {
         self.forget(offset, len, |newer| serials.contains(&newer.serial));
     }
 
-    /// What is not safe is lost.
+    /// Unsafe data are lost.
     pub fn lose(&mut self) {
         self.newer.clear();
         self.owed.clear();

@@ -19,7 +19,7 @@ const REQUEST: u32 = 0x2560_9513;
 const SIMPLE_REPLY: u32 = 0x6744_6698;
 const STRUCTURED_REPLY: u32 = 0x668e_33ef;
 
-/// What server and client both say: fixed newstyle, and no zeroes after an export.
+/// The handshake of server and client: fixed newstyle, and no zeroes after an export.
 const FIXED_NEWSTYLE: u16 = 1;
 const NO_ZEROES: u16 = 2;
 
@@ -53,7 +53,7 @@ mod info {
     pub(super) const BLOCK_SIZE: u16 = 3;
 }
 
-/// What the export says of itself: it has flags, flush, FUA, trim, write zeroes, several connections.
+/// The properties of the export: it has flags, flush, FUA, trim, write zeroes, several connections.
 const FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8;
 /// And "do not fragment", once replies are structured.
 const SEND_DF: u16 = 1 << 7;
@@ -83,7 +83,7 @@ pub enum Errno {
     Shutdown = 108,
 }
 
-/// What clients are told of the drive.
+/// The facts of the drive for clients.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Export {
     /// Its name; the empty name means it too.
@@ -98,9 +98,9 @@ pub struct Export {
     pub preferred: u32,
 }
 
-/// What a command does.
+/// The kind of a command.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum CommandKind {
     /// Data go to the client.
     Read,
     /// Data come from the client.
@@ -112,9 +112,9 @@ pub enum Kind {
         /// It must not become a hole.
         no_hole: bool,
     },
-    /// What was answered before is to survive a loss of power.
+    /// Earlier answered writes are to survive a loss of power.
     Flush,
-    /// Which ranges hold data.
+    /// The ranges that hold data.
     Status {
         /// One range is enough.
         one: bool,
@@ -126,21 +126,21 @@ pub enum Kind {
 /// A command, complete and within the export.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
-    /// What its reply bears.
+    /// The content of its reply.
     pub cookie: u64,
-    /// What it does.
-    pub kind: Kind,
+    /// Its kind.
+    pub kind: CommandKind,
     /// First byte.
     pub offset: u64,
     /// Bytes.
     pub len: u32,
     /// It is done when its effect survives a loss of power.
     pub fua: bool,
-    /// What is to be written.
+    /// The data to write.
     pub data: Vec<u8>,
 }
 
-/// What came of the bytes so far.
+/// The result of the bytes so far.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
     /// More bytes are needed.
@@ -177,7 +177,7 @@ enum Phase {
 pub struct Decoder {
     phase: Phase,
     input: Vec<u8>,
-    /// What of the input is used up.
+    /// The used part of the input.
     at: usize,
     no_zeroes: bool,
     structured: bool,
@@ -232,7 +232,7 @@ impl Decoder {
         }
     }
 
-    /// What the server says first.
+    /// The greeting of the server.
     pub fn greet(out: &mut Vec<u8>) {
         out.extend(GREETING.to_be_bytes());
         out.extend(OPTION.to_be_bytes());
@@ -282,7 +282,7 @@ impl Decoder {
         })
     }
 
-    /// What the next bytes mean; what is to be said of it goes to `out`.
+    /// The meaning of the next bytes; answers go to `out`.
     pub fn next(&mut self, export: &Export, out: &mut Vec<u8>) -> Step {
         match self.phase {
             Phase::Flags => self.client_flags(),
@@ -486,7 +486,7 @@ impl Decoder {
         match meant {
             Ok(kind) => {
                 let Some(range) = self.take(28 + payload as usize) else { return Step::More };
-                if kind == Kind::Disconnect {
+                if kind == CommandKind::Disconnect {
                     self.phase = Phase::Closed;
                 }
                 let data = self.input[range.start + 28..range.end].to_vec();
@@ -503,7 +503,7 @@ impl Decoder {
         }
     }
 
-    /// What a command asks for, or why it cannot be had.
+    /// The request of a command, or the reason for a refusal.
     fn meant(
         &self,
         export: &Export,
@@ -511,27 +511,28 @@ impl Decoder {
         flags: u16,
         offset: u64,
         len: u32,
-    ) -> Result<Kind, Errno> {
+    ) -> Result<CommandKind, Errno> {
         let (kind, allowed) = match code {
-            0 => (Kind::Read, if self.structured { flag::DF } else { 0 }),
-            1 => (Kind::Write, 0),
-            2 => return Ok(Kind::Disconnect),
-            3 => (Kind::Flush, 0),
-            4 => (Kind::Trim, 0),
-            6 => (Kind::Zero { no_hole: flags & flag::NO_HOLE != 0 }, flag::NO_HOLE),
+            0 => (CommandKind::Read, if self.structured { flag::DF } else { 0 }),
+            1 => (CommandKind::Write, 0),
+            2 => return Ok(CommandKind::Disconnect),
+            3 => (CommandKind::Flush, 0),
+            4 => (CommandKind::Trim, 0),
+            6 => (CommandKind::Zero { no_hole: flags & flag::NO_HOLE != 0 }, flag::NO_HOLE),
             7 if self.allocation => {
-                (Kind::Status { one: flags & flag::REQ_ONE != 0 }, flag::REQ_ONE)
+                (CommandKind::Status { one: flags & flag::REQ_ONE != 0 }, flag::REQ_ONE)
             }
             _ => return Err(Errno::Invalid),
         };
         if flags & !(allowed | flag::FUA) != 0 {
             return Err(Errno::Invalid);
         }
-        if kind == Kind::Flush {
+        if kind == CommandKind::Flush {
             return if offset == 0 && len == 0 { Ok(kind) } else { Err(Errno::Invalid) };
         }
-        let writes = matches!(kind, Kind::Write | Kind::Trim | Kind::Zero { .. });
-        let moves_data = matches!(kind, Kind::Read | Kind::Write);
+        let writes =
+            matches!(kind, CommandKind::Write | CommandKind::Trim | CommandKind::Zero { .. });
+        let moves_data = matches!(kind, CommandKind::Read | CommandKind::Write);
         let sector = u64::from(export.sector);
         if len == 0
             || moves_data && len > MAX_PAYLOAD

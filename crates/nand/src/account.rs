@@ -144,11 +144,11 @@ impl<T> Parts<T> {
     }
 }
 
-impl<T: AddAssign + Copy> AddAssign for Parts<T> {
+impl<T: AddAssign + Copy> AddAssign<&Self> for Parts<T> {
     #[inline]
-    fn add_assign(&mut self, other: Self) {
-        self.queue += other.queue;
-        self.causes += other.causes;
+    fn add_assign(&mut self, other: &Self) {
+        self.queue += &other.queue;
+        self.causes += &other.causes;
     }
 }
 
@@ -173,7 +173,8 @@ mod tests {
         let mut parts = Parts::<u64>::default();
         parts.queue[Source::Gc] = 5;
         parts.causes[Cause::Bus] = 7;
-        parts += parts;
+        let other = parts;
+        parts += &other;
         let of: Vec<_> = Part::all().filter(|part| *parts.of(*part) > 0).collect();
         assert_eq!(of, [Part::Queue(Source::Gc), Part::Cause(Cause::Bus)]);
         assert_eq!((parts.sum::<u64>(), parts.map(|n| n / 2).sum::<u64>()), (24, 12));

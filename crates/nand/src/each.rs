@@ -159,9 +159,11 @@ macro_rules! keys {
             #[inline(always)]
             fn place(self, _: $crate::Counted) -> usize {
                 enum Place { $($Key),+ }
-                match self {
-                    $(Self::$Key => Place::$Key as usize,)+
-                }
+                // The same number; of a cast the compiler knows that it is a place of the array.
+                let place = match self {
+                    $(Self::$Key => Place::$Key,)+
+                };
+                place as usize
             }
 
             #[inline(always)]
@@ -260,9 +262,9 @@ impl<K: Key, T> IndexMut<K> for Each<K, T> {
     }
 }
 
-impl<K: Key, T: AddAssign + Copy> AddAssign for Each<K, T> {
+impl<K: Key, T: AddAssign + Copy> AddAssign<&Self> for Each<K, T> {
     #[inline]
-    fn add_assign(&mut self, other: Self) {
+    fn add_assign(&mut self, other: &Self) {
         self.values_mut().zip(other.values()).for_each(|(sum, more)| *sum += *more);
     }
 }
@@ -281,6 +283,7 @@ impl<K: Key, T> IntoIterator for Each<K, T> {
 
 impl<K: Key, T: Copy> Copy for Each<K, T> where K::Array<T>: Copy {}
 
+#[expect(clippy::expl_impl_clone_on_copy, reason = "only some values can be copied")]
 impl<K: Key, T: Clone> Clone for Each<K, T>
 where
     K::Array<T>: Clone,
@@ -391,7 +394,7 @@ mod tests {
     fn two_are_added_and_zipped_by_key() {
         let mut sum = Each::<Level, u64>::from_fn(|level| if level == Level::Low { 5 } else { 1 });
         let other = Each::filled(10);
-        sum += other;
+        sum += &other;
         assert_eq!((sum[Level::Low], sum[Level::High], sum.sum::<u64>()), (15, 11, 37));
         let less = sum.zip(&other, |a, b| a - b);
         assert_eq!((less[Level::Low], less[Level::Medium]), (5, 1));

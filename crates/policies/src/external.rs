@@ -1,4 +1,4 @@
-//! Policies from outside: whoever assembles a run supplies them by name. Nothing here knows what
+//! Policies from outside: the caller of a run supplies them by name. Nothing here knows what
 //! they are written in.
 //!
 //! The module also has the words that such a policy is written with.
@@ -57,7 +57,7 @@ made!(Cost, Throttle, ReadDisturb, PageChoice, Coding, Victim, Placement, Wear, 
 pub struct External {
     /// Its parameters, complete.
     pub params: Map<String, Value>,
-    /// What tells its code from any other. A drive file keeps it beside the name, as `source`, and
+    /// The digest of its code. A drive file keeps it beside the name, as `source`, and
     /// [`Supplier::find`] gets it back with the parameters.
     pub source: String,
     /// Whether name, parameters and source are enough to find it again.

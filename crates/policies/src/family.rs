@@ -1,4 +1,4 @@
-//! What makes a list of modules a family of policies.
+//! The macro that makes a list of modules a family of policies.
 
 /// Makes a family from the list of its policies and the methods of its trait.
 ///

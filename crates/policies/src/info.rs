@@ -1,4 +1,4 @@
-//! What a policy and a family of policies are, for whoever lists them.
+//! The description of a policy and of a family, for lists.
 
 use crate::params::{ParamInfo, Params};
 use kernel::Dur;
@@ -93,9 +93,9 @@ pub struct PolicyInfo {
     pub name: &'static str,
     /// Other names it answers to.
     pub aliases: &'static [&'static str],
-    /// What it does, in one sentence.
+    /// Its effect, in one sentence.
     pub summary: &'static str,
-    /// Where it was proposed, or "folklore".
+    /// The publication that proposed it, or "folklore".
     pub paper: &'static str,
     /// Its parameters.
     pub params: &'static [ParamInfo],
@@ -105,9 +105,9 @@ pub struct PolicyInfo {
     pub forbids: &'static [&'static str],
     /// Why it does not work on an array, if it does not.
     pub misfit: fn(&Geometry) -> Option<String>,
-    /// What of it changes nothing on a drive, with these parameters.
+    /// The parts that change nothing on a drive, with these parameters.
     pub idle: fn(&DriveParts<'_>, &Params) -> Idle,
-    /// What requests must have, or it changes nothing on an array.
+    /// The requests that it needs, or it changes nothing on an array.
     pub wants: fn(&Geometry) -> Option<Wanted>,
 }
 
@@ -128,7 +128,7 @@ pub struct DriveParts<'a> {
     pub roles: bool,
 }
 
-/// What of a policy changes nothing on a drive, and why.
+/// A part of a policy that changes nothing on a drive, and the reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Idle {
     /// Nothing: all of it has a use.

@@ -25,7 +25,7 @@ pub use cost::CostPolicy;
 pub use info::{DriveParts, Family, Idle, PolicyInfo, Wanted};
 pub use order::OrderPolicy;
 pub use page_choice::PageChoicePolicy;
-pub use params::{Kind, ParamInfo, Params, PolicyError};
+pub use params::{ParamInfo, ParamKind, Params, PolicyError};
 pub use placement::PlacementPolicy;
 pub use read_disturb::ReadDisturbPolicy;
 pub use set::{Builtin, BuiltinWith, PolicySet, all};

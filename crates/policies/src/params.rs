@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// The values that a parameter takes.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub enum Kind {
+pub enum ParamKind {
     /// A whole number in a range, both ends included.
     Int {
         /// Least value.
@@ -35,14 +35,14 @@ pub struct ParamInfo {
     /// Its name, kebab-case.
     pub name: &'static str,
     /// Its values.
-    pub kind: Kind,
+    pub kind: ParamKind,
     /// Its default, as written on a command line.
     pub default: &'static str,
-    /// What it does, with its unit.
+    /// Its effect, with its unit.
     pub doc: &'static str,
 }
 
-/// What is wrong with a policy as written.
+/// A mistake in a policy as written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct PolicyError {
@@ -52,7 +52,7 @@ pub struct PolicyError {
     pub name: String,
     /// The parameter at fault, if it is one.
     pub key: Option<String>,
-    /// What is wrong, in one sentence.
+    /// The mistake, in one sentence.
     pub message: String,
     /// The nearest thing that would be right.
     pub suggestion: Option<String>,
@@ -102,8 +102,10 @@ impl Params {
                 continue;
             }
             let suggestion = match param.kind {
-                Kind::Word(words) => nearest(&text, words.iter().copied()).map(ToOwned::to_owned),
-                Kind::Int { .. } | Kind::Real { .. } | Kind::Dur { .. } => None,
+                ParamKind::Word(words) => {
+                    nearest(&text, words.iter().copied()).map(ToOwned::to_owned)
+                }
+                ParamKind::Int { .. } | ParamKind::Real { .. } | ParamKind::Dur { .. } => None,
             };
             let wanted = param.kind.describe();
             let message = format!("`{}` must be {wanted}, not `{text}`", param.name);
@@ -143,7 +145,7 @@ impl Params {
     }
 }
 
-impl Kind {
+impl ParamKind {
     fn parse(self, text: &str) -> Option<Value> {
         match self {
             Self::Int { min, max } => {

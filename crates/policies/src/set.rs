@@ -73,8 +73,8 @@ impl Choice {
         format!("{}={}", self.family.name(), self.name)
     }
 
-    /// The entry whose conditions hold for it: its own, or that of the policy which one from outside
-    /// is like.
+    /// The entry whose conditions hold for it: its own, or that of the policy which one from
+    /// outside is like.
     fn entry(&self) -> Option<&'static PolicyInfo> {
         match &self.origin {
             Origin::List(info) => Some(info),
@@ -93,7 +93,7 @@ impl Choice {
     }
 }
 
-/// Where a policy comes from.
+/// The origin of a policy.
 #[derive(Clone, Debug)]
 enum Origin {
     List(&'static PolicyInfo),
@@ -252,7 +252,7 @@ impl PolicySet {
         self.choices.iter().map(entry).collect()
     }
 
-    /// Where slots lie in the blocks of an array.
+    /// The places of slots in the blocks of an array.
     pub fn layouts(&self, geometry: &Geometry) -> Layouts {
         if self.misfit(geometry).is_some() {
             return Layouts::of(geometry);
@@ -304,8 +304,8 @@ impl PolicySet {
         })
     }
 
-    /// What of the policies changes nothing on a drive, with the names as `family=name`. Nothing is
-    /// known of policies from outside.
+    /// The parts of the policies that change nothing on a drive, with the names as `family=name`.
+    /// Nothing is known of policies from outside.
     pub fn idle(&self, drive: &DriveParts<'_>) -> Vec<(String, Idle)> {
         let of = |choice: &Choice| {
             let Origin::List(info) = choice.origin else { return None };

@@ -1,4 +1,4 @@
-//! What Python answered, read and checked: values, and the plans of policies.
+//! Answers of Python, read and checked: values, and the plans of policies.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use ssd::policies::external::{
 pub(crate) enum Trouble {
     /// Python raised.
     Raised(PyErr),
-    /// The answer is none to this question.
+    /// The answer does not fit this question.
     Wrong(String),
 }
 
@@ -25,7 +25,7 @@ impl From<PyErr> for Trouble {
 
 pub(crate) type Read<T> = Result<T, Trouble>;
 
-/// A value that is no answer, and what would be one.
+/// A value that is not an answer, and the allowed answers.
 pub(crate) fn wrong(answer: &Bound<'_, PyAny>, must: &str) -> Trouble {
     Trouble::Wrong(format!("returned {}; it must be {must}", shown(answer)))
 }
@@ -64,7 +64,7 @@ pub(crate) fn optional<T>(
     if answer.is_none() { Ok(None) } else { read(answer).map(Some) }
 }
 
-/// Whatever one of these words stands for.
+/// The value that one of these words means.
 fn word<T: Copy>(answer: &Bound<'_, PyAny>, words: &[(&str, T)]) -> Read<T> {
     let given = answer.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
     let found = given.and_then(|given| words.iter().find(|(word, _)| *word == given));
@@ -80,7 +80,7 @@ pub(crate) fn level(answer: &Bound<'_, PyAny>) -> Read<Level> {
     word(answer, &Level::ALL.map(|level| (level.name(), level)))
 }
 
-/// Which queues are looked at.
+/// The queues that a policy looks at.
 pub(crate) fn queues(answer: &Bound<'_, PyAny>) -> Read<Queues> {
     word(answer, &[("none", Queues::None), ("die", Queues::Die), ("all", Queues::All)])
 }
@@ -99,7 +99,7 @@ pub(crate) fn mode(answer: &Bound<'_, PyAny>, written_once: bool, again: bool) -
     Ok(found)
 }
 
-/// Which free block is opened.
+/// The free block to open.
 pub(crate) fn pick(answer: &Bound<'_, PyAny>) -> Read<FreePick> {
     let all = [
         ("oldest", FreePick::Oldest),
@@ -146,7 +146,7 @@ pub(crate) fn streams(
     let stream = |(at, stream): (usize, &Bound<'_, PyAny>)| {
         let (role, pick_, fallback, cap): Four<'_> = parts(stream, "Stream")?;
         let first = StreamId::BUILT_IN as u8;
-        // What the host writes and what moves never share a block, and looking for one ends.
+        // Host writes and moved data never share a block, and the search for one ends.
         let fallback = match (fallback.is_none(), moved) {
             (true, true) => StreamId::GC,
             (_, true) if fallback.extract().is_ok_and(|n| MOVED.contains(&StreamId(n))) => {
@@ -181,7 +181,7 @@ type Two<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 type Four<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 type Three<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// Who may plan what.
+/// The plans that each family may make.
 pub(crate) struct Planner<'a> {
     pub(crate) geometry: &'a Geometry,
     pub(crate) blocks: &'a Blocks,
@@ -228,7 +228,7 @@ impl Planner<'_> {
                     "Append" => {
                         let number = parts::<One<'_>>(&to, "Append")?.0;
                         let to = block(&number)?;
-                        // What does not fit goes to the block's stream, where only jobs may write.
+                        // The rest goes to the block's stream, where only jobs may write.
                         if !self.own.contains(&self.blocks.stream(to).0) {
                             let must = "a block that was opened for a stream of the policy's own";
                             return Err(wrong(&number, must));

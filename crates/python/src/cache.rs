@@ -1,8 +1,8 @@
 //! Preconditioned drives, and what is known of traces, kept in a folder between runs. A cache may
 //! lose what it was given: what cannot be written or read is made anew, and never fails a run.
 //!
-//! The folder is floatgate's alone (`python/floatgate/runs/cache.py` makes it and marks it), and still
-//! nothing is deleted there but what has a name that is given here.
+//! The folder is floatgate's alone (`python/floatgate/runs/cache.py` makes it and marks it), and
+//! still nothing is deleted there but what has a name that is given here.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -19,11 +19,11 @@ use ssd::kernel::Bytes;
 use crate::error::InputError;
 
 /// The folder, and how much the states in it may take, as the user says it.
-pub(crate) type Given = (PathBuf, String);
+pub(crate) type CacheOptions = (PathBuf, String);
 
 /// The mark of a folder that is floatgate's.
 const TAG: &str = "CACHEDIR.TAG";
-/// What files end with until they are whole.
+/// The ending of files until they are whole.
 const NEW: &str = ".new";
 
 /// A folder of states, or none.
@@ -36,7 +36,7 @@ struct Folder {
 
 impl Cache {
     /// The cache in a folder, without what a crash has left there.
-    pub(crate) fn open(given: Option<Given>) -> PyResult<Self> {
+    pub(crate) fn open(given: Option<CacheOptions>) -> PyResult<Self> {
         let Some((path, limit)) = given else { return Ok(Self(None)) };
         let limit = Bytes::from_str(&limit).map_err(|e| {
             let text = format!(
@@ -53,7 +53,7 @@ impl Cache {
         Ok(Self(Some(folder)))
     }
 
-    /// Where files say what is known of traces.
+    /// The folder of files with facts of traces.
     pub(crate) fn traces(&self) -> Option<PathBuf> {
         self.0.as_ref().map(Folder::traces)
     }
@@ -100,7 +100,7 @@ fn open(path: &Path) -> Option<File> {
     if fs::metadata(path).is_ok_and(|meta| meta.is_file()) { File::open(path).ok() } else { None }
 }
 
-/// What is in a file, if it is one.
+/// The content of a file, if it is one.
 pub(crate) fn content(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes).ok()?;
@@ -121,8 +121,8 @@ fn is_hex(name: &str, digits: usize) -> bool {
     name.len() == digits && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Keeps under a name what is written: the file appears whole or not at all. Until then it is locked, so that
-/// others see that its writer lives.
+/// Keeps under a name what is written: the file appears whole or not at all. Until then it is
+/// locked, so that others see that its writer lives.
 pub(crate) fn keep(
     folder: &Path,
     name: &str,

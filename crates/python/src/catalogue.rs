@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use ssd::workload::TraceError;
 use ssd::workload::catalogue::{
-    Catalogue, Citation, Entry, Found, Pattern, Presence, Quantity, Shelf,
+    Catalogue, Citation, Entry, Found, NamePattern, Presence, Quantity, Shelf,
 };
 
 /// Every trace, the groups that papers used, and what else lies in the folders.
@@ -43,7 +43,7 @@ fn trace(catalogue: &Catalogue, shelf: &Shelf, entry: &Entry) -> Value {
         "licence": entry.licence,
         "format": entry.format,
         "archive": archive.map(|a| json!({ "name": a.name, "bytes": a.bytes })),
-        "file_names": entry.patterns.iter().map(Pattern::shown).collect::<Vec<_>>(),
+        "file_names": entry.patterns.iter().map(NamePattern::shown).collect::<Vec<_>>(),
         "file_count": (entry.parts.is_empty() && entry.page.is_some()).then_some(entry.files),
         "packed_bytes": entry.packed_bytes,
         "parts": entry.parts,
@@ -53,7 +53,7 @@ fn trace(catalogue: &Catalogue, shelf: &Shelf, entry: &Entry) -> Value {
     })
 }
 
-/// What is known, each figure with its source; what is not known is not there.
+/// The known facts, each figure with its source; what is not known is not there.
 fn statistics(entry: &Entry) -> Value {
     let all = Quantity::ALL.into_iter().filter_map(|quantity| {
         let known = entry.known(quantity)?;

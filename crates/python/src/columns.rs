@@ -15,8 +15,8 @@ use tables::Writer;
 
 use crate::error::InternalError;
 
-/// Name, values, the words that the values count through, and whether a row may lack its value: then
-/// the greatest number stands there, or not a number.
+/// Name, values, the words that the values count through, and whether a row may lack its value:
+/// then the greatest number stands there, or not a number.
 type Given<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>, bool);
 
 /// Some rows of a table. They are given away once.
@@ -95,13 +95,13 @@ pub(crate) fn hand_over(
 pub(crate) struct TableFile(Mutex<State>);
 
 enum State {
-    Writes(Work),
+    Writes(RowWriter),
     /// Or was given up.
     Ended,
 }
 
 /// The thread, and the way to it.
-struct Work {
+struct RowWriter {
     rows: SyncSender<Said>,
     thread: JoinHandle<io::Result<()>>,
 }
@@ -128,7 +128,7 @@ impl TableFile {
                 }
             }
         })?;
-        Ok(Self(Mutex::new(State::Writes(Work { rows, thread }))))
+        Ok(Self(Mutex::new(State::Writes(RowWriter { rows, thread }))))
     }
 
     /// Adds rows, and waits while others are being written.
@@ -152,7 +152,7 @@ impl TableFile {
     /// Stops writing, unless everything is written.
     fn abandon(&self, py: Python<'_>) {
         py.detach(|| {
-            if let State::Writes(Work { rows, thread }) =
+            if let State::Writes(RowWriter { rows, thread }) =
                 std::mem::replace(&mut *self.state(), State::Ended)
             {
                 drop(rows);
@@ -168,9 +168,9 @@ impl TableFile {
     }
 }
 
-/// What came of a file, once its thread has ended; `metadata` ends it.
+/// The outcome of a file, once its thread has ended; `metadata` ends it.
 fn outcome(state: State, metadata: Option<Vec<(String, String)>>) -> PyResult<()> {
-    let State::Writes(Work { rows, thread }) = state else { return Err(ended()) };
+    let State::Writes(RowWriter { rows, thread }) = state else { return Err(ended()) };
     if let Some(metadata) = metadata {
         // A thread that hears nothing any more has failed, and says why below.
         let _ = rows.send(Said::End(metadata));

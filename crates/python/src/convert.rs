@@ -100,7 +100,7 @@ pub(crate) fn convert(
         rows.push(later);
         let progress = Progress { stage: "converting", done, total: about.requests, now_ns };
         if !tick(progress) || !goes_on {
-            // Whoever stopped it has raised already, and is heard first.
+            // The error that stopped it was raised already, and takes precedence.
             return Err(of_ours("stopped by nobody"));
         }
     }

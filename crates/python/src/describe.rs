@@ -70,7 +70,7 @@ pub(crate) fn describe(
         let now_ns = last.at.as_ns();
         describer.observe(&batch);
         if !tick(Progress { stage: "describing", done, total: about.requests, now_ns }) {
-            // Whoever stopped it has raised already, and is heard first.
+            // The error that stopped it was raised already, and takes precedence.
             return Err(of_ours("stopped by nobody"));
         }
     }

@@ -1,4 +1,4 @@
-//! Which error becomes which exception: the user's input (exit code 2) or ours (exit code 1).
+//! The exception of each error: the user's input (exit code 2) or ours (exit code 1).
 
 use std::io;
 
@@ -39,8 +39,8 @@ create_exception!(
     "A check of the simulator failed: a bug of floatgate, not of the input."
 );
 
-/// Stable names of the kinds of error, for machines and for `floatgate explain`. Those of drives and
-/// of traces stand where these are read.
+/// Stable names of the kinds of error, for machines and for `floatgate explain`. Those of drives
+/// and of traces stand where these are read.
 pub(crate) mod code {
     /// Not of the form, the kind or the range that is asked for.
     pub(crate) const VALUE: &str = "input::value";
@@ -121,7 +121,7 @@ pub(crate) fn of_run(error: &RunError) -> PyErr {
     }
 }
 
-/// What cannot happen.
+/// An impossible case.
 pub(crate) fn of_ours(error: impl std::fmt::Display) -> PyErr {
     InternalError::new_err(error.to_string())
 }

@@ -83,7 +83,7 @@ pub(crate) fn text(path: &Path, expected: &str, most: u64, lossy: bool) -> Resul
     })
 }
 
-/// What the files of floatgate say that they are, and what that is in words.
+/// The schemas of floatgate's files, and their names in words.
 const KINDS: [(&str, &str); 8] = [
     ("drive", "a drive file"),
     ("chip", "a chip file"),
@@ -117,7 +117,7 @@ pub(crate) fn settings(path: &Path, expected: &str, ours: &[&str]) -> Result<Str
     }
 }
 
-/// What a file says that it is, before its first table.
+/// The schema that a file names before its first table.
 fn schema(text: &str) -> Option<&str> {
     let mut lines = text.lines().map(str::trim).take_while(|line| !line.starts_with('['));
     let value =

@@ -93,7 +93,7 @@ impl Finder {
                 error.value(py).to_string()
             }));
         }
-        // What their conditions are for, such a policy does too: it passes pages over, or writes
+        // Such a policy also does what these conditions are for: it passes pages over, or writes
         // blocks twice.
         let name = match maker.family {
             Family::PageChoice => "mango",

@@ -14,7 +14,7 @@ use crate::error::{InputError, WorkloadError, of_ours, of_run, of_trace};
 use crate::open::{self, How};
 use crate::worker::Progress;
 
-/// What is written.
+/// The demand.
 pub(crate) struct What<'a> {
     pub(crate) workload: Option<&'a str>,
     /// Bytes of each second, and pages where they are not the whole pages of these.

@@ -1,4 +1,4 @@
-//! What is known of a trace before its run: its digest, whether it has times, how many requests.
+//! Facts of a trace before its run: its digest, whether it has times, how many requests.
 //! To know it, the whole trace must be read, so it is kept beside the preconditioned drives, under
 //! the places of the files, their sizes and when they last changed.
 
@@ -14,11 +14,11 @@ use ssd::workload::catalogue::{Catalogue, Presence, Shelf};
 use crate::cache::{content, keep};
 use crate::open::{How, is_trace};
 
-/// A place in the folder where such things are kept; none for what is no file.
+/// A place in the folder where such things are kept; none if it is not a file.
 pub(crate) struct Place {
     folder: PathBuf,
     name: String,
-    /// What the path's digest stands for: two keys with one digest are told apart.
+    /// The key behind the path's digest: two keys with one digest are told apart.
     key: String,
 }
 
@@ -58,7 +58,7 @@ impl Place {
         })
     }
 
-    /// Keeps it, if it can be kept: whoever finds nothing reads the trace.
+    /// Keeps it if possible; without it, the trace is read again.
     pub(crate) fn store(&self, about: &About) {
         if about.sha256.is_none() || about.stand_in.is_some() {
             return;
@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-/// What a result says of a workload, and what only its opening tells.
+/// Facts of a workload in a result, and those that only its opening gives.
 pub(crate) fn described(about: &About) -> Value {
     json!({
         "name": about.name,

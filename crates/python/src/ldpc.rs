@@ -1,5 +1,6 @@
 //! Measurements of the LDPC code: from a request in JSON to counts in JSON. One caller writes the
-//! requests (`python/floatgate/reproduce/studies/ldpc`), so that what is wrong in them is our mistake.
+//! requests (`python/floatgate/reproduce/studies/ldpc`), so that what is wrong in them is our
+//! mistake.
 
 use ldpc::physics::{Cell, Ldpc, MARGIN_VOLTS, ReadCost, STEP_VOLTS, program_us};
 use ldpc::{
@@ -67,7 +68,7 @@ impl Request {
         Ok((channel, rber))
     }
 
-    /// What the decoder is told of the channel: the truth, or that it is as designed.
+    /// The channel that the decoder assumes: the true one, or that of the design.
     fn known(&self, channel: &Channel) -> PyResult<Channel> {
         let Some(design) = self.0["design"].as_f64() else { return Ok(channel.clone()) };
         Ok(Channel::boundary(design, self.whole("sensings")?, Spacing::Even))
@@ -84,7 +85,7 @@ impl Request {
     }
 }
 
-/// What came of so many frames from the first on.
+/// The result of a number of frames from the first on.
 pub(crate) fn frames(py: Python<'_>, request: &str, first: u64, count: u64) -> PyResult<String> {
     let request = Request::parse(request)?;
     let seed = u64::from(request.whole("seed")?);
@@ -114,7 +115,7 @@ pub(crate) fn frames(py: Python<'_>, request: &str, first: u64, count: u64) -> P
     .to_string())
 }
 
-/// What is known of a code and a channel without reading a frame.
+/// Facts of a code and a channel without reading a frame.
 pub(crate) fn facts(request: &str) -> PyResult<String> {
     let request = Request::parse(request)?;
     let code = request.code()?;
@@ -140,7 +141,7 @@ pub(crate) fn share(hits: u64, trials: u64) -> (f64, f64) {
     interval(hits, trials)
 }
 
-/// What limits of 1, 3 and 7 sensings make of AGCR's levels, by Eq. 1 and 2 and the model of its
+/// AGCR's levels under limits of 1, 3 and 7 sensings, by Eq. 1 and 2 and the model of its
 /// cell: data of a year at the end of the rated life.
 pub(crate) fn levels(limits: [f64; 3]) -> PyResult<String> {
     let ldpc = Ldpc::new([1, 3, 7], limits);

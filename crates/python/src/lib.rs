@@ -1,9 +1,9 @@
 //! The extension module `floatgate._core`, the only crate that knows Python. It is thin: text comes
-//! in, one value goes out as JSON. What a person sees is the package `python/floatgate`.
+//! in, one value goes out as JSON. Users see the package `python/floatgate`.
 //!
-//! This is the rim: files are opened here, and the clock is read here.
+//! This is the binding: it opens files and reads the clock.
 
-#![allow(clippy::disallowed_methods, reason = "the rim may read the clock")]
+#![allow(clippy::disallowed_methods, reason = "the binding may read the clock")]
 #![allow(clippy::needless_pass_by_value, reason = "arguments from Python arrive by value")]
 
 mod answers;
@@ -30,7 +30,7 @@ mod stopwatch;
 mod views;
 mod worker;
 
-/// What the package sees; `python/floatgate/_core.pyi` has the types.
+/// The interface to the package; `python/floatgate/_core.pyi` has the types.
 #[pyo3::pymodule]
 mod _core {
     use std::path::PathBuf;
@@ -45,7 +45,7 @@ mod _core {
     use ssd::workload::Tally;
     use ssd::{Progress, Stage, Timing};
 
-    use crate::cache::{Cache, Given};
+    use crate::cache::{Cache, CacheOptions};
     #[pymodule_export]
     use crate::columns::{Rows, TableFile};
     #[pymodule_export]
@@ -88,14 +88,14 @@ mod _core {
         format!("{engine}  engine\n{}  binding\n", env!("FLOATGATE_SOURCES"))
     }
 
-    /// The SHA-256 of some bytes in hexadecimal. That of Python's library brings OpenSSL along, whose
-    /// loading takes longer than whatever is digested here.
+    /// The SHA-256 of some bytes in hexadecimal. That of Python's library brings OpenSSL along,
+    /// whose loading takes longer than whatever is digested here.
     #[pyfunction]
     fn sha256(data: &[u8]) -> String {
         format!("{:x}", Sha256::digest(data))
     }
 
-    /// The drives that come along, as name and TOML text.
+    /// The built-in drives, as name and TOML text.
     #[pyfunction]
     fn presets() -> Vec<(&'static str, &'static str)> {
         ssd::presets().to_vec()
@@ -113,14 +113,15 @@ mod _core {
         lists::formats()
     }
 
-    /// What `--columns` says: of each column what it holds, its name or number, the unit in nanoseconds
-    /// or bytes (0: dates; nothing: it is not said), and words for operations with their numbers.
+    /// What `--columns` says: of each column what it holds, its name or number, the unit in
+    /// nanoseconds or bytes (0: dates; nothing: it is not said), and words for operations with
+    /// their numbers.
     #[pyfunction]
     fn columns(text: &str) -> PyResult<Vec<lists::NamedColumn>> {
         lists::columns(text).map_err(InputError::new_err)
     }
 
-    /// What to say of a table whose columns have these names; nothing if they suggest nothing.
+    /// The hint for a table whose columns have these names; nothing if they suggest nothing.
     #[pyfunction]
     fn suggested_columns(names: Vec<String>, values: Vec<Vec<String>>) -> Option<String> {
         ssd::workload::suggest_columns(&names, &|i| values.get(i).cloned().unwrap_or_default())
@@ -152,8 +153,8 @@ mod _core {
         name.map_or_else(|| Some(ssd::config::chips()), ssd::config::chip).map(|c| c.to_string())
     }
 
-    /// What the test bench finds out about a built-in chip with so many samples and blocks of each, as
-    /// JSON; nothing if there is none of that name.
+    /// What the test bench finds out about a built-in chip with so many samples and blocks of each,
+    /// as JSON; nothing if there is none of that name.
     #[pyfunction]
     #[pyo3(signature = (name, *, samples, blocks, seed, progress, finder))]
     fn bench(
@@ -185,8 +186,8 @@ mod _core {
         ssd::config::schema().to_string()
     }
 
-    /// What a result consists of, as JSON: its sections, their fields with unit and meaning, and the
-    /// codes of its warnings.
+    /// The structure of a result, as JSON: its sections, their fields with unit and meaning, and
+    /// the codes of its warnings.
     #[pyfunction]
     fn result_shape() -> String {
         ssd::result_shape().to_string()
@@ -200,7 +201,7 @@ mod _core {
         drive: &str,
         set: Vec<String>,
         policy: Vec<String>,
-        seed: Option<open::Whole>,
+        seed: Option<open::WholeNumber>,
         finder: Py<PyAny>,
     ) -> PyResult<(String, String)> {
         let drive = open::drive(drive, &set, &policy, seed, &Outside::new(finder))?;
@@ -219,7 +220,7 @@ mod _core {
         Ok((file, json.to_string()))
     }
 
-    /// What a workload is like, as JSON. `drive` lends its capacity and seed to a generator.
+    /// The measures of a workload, as JSON. `drive` lends its capacity and seed to a generator.
     #[pyfunction(name = "describe")]
     #[pyo3(signature = (
         workload, *, page_size, epochs, memory, drive, set, reading, progress, finder
@@ -233,7 +234,7 @@ mod _core {
         memory: Option<&str>,
         drive: &str,
         set: Vec<String>,
-        reading: open::Reading,
+        reading: open::ReadingOptions,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
@@ -258,7 +259,7 @@ mod _core {
     fn fit(
         py: Python<'_>,
         trace: String,
-        reading: open::Reading,
+        reading: open::ReadingOptions,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
@@ -280,7 +281,7 @@ mod _core {
         workload: String,
         drive: &str,
         set: Vec<String>,
-        reading: open::Reading,
+        reading: open::ReadingOptions,
         progress: Option<Py<PyAny>>,
         rows: Py<PyAny>,
         finder: Py<PyAny>,
@@ -299,7 +300,8 @@ mod _core {
     /// Whether a run can start, and what it will be, found out without starting it; as JSON:
     /// `config`, its resolved drive; `workload`, what is known of it, or null where only a run can
     /// tell what is wrong with it; `state`, the name of the preconditioned drive that it shares
-    /// with others, if any; `memory`, the bytes that simulating it takes at most; `repeatable`, whether its name says all that goes in.
+    /// with others, if any; `memory`, the bytes that simulating it takes at most; `repeatable`,
+    /// whether its name says all that goes in.
     #[pyfunction]
     #[pyo3(signature = (
         drive, workload, *, build, set, policy, seed, reading, cache, progress, finder
@@ -312,9 +314,9 @@ mod _core {
         build: String,
         set: Vec<String>,
         policy: Vec<String>,
-        seed: Option<open::Whole>,
-        reading: open::Reading,
-        cache: Option<Given>,
+        seed: Option<open::WholeNumber>,
+        reading: open::ReadingOptions,
+        cache: Option<CacheOptions>,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
@@ -355,11 +357,11 @@ mod _core {
         Ok(value.to_string())
     }
 
-    /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept, and how much they may take;
-    /// `rows` is called with the name of a table, one of `tables`, and some rows of it;
-    /// `finder` finds policies in Python. With `years` the run is to name years, on a part of the drive
-    /// where that is enough; the text says why there is no model of the cells, and is empty where
-    /// there is one.
+    /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept,
+    /// and how much they may take; `rows` is called with the name of a table, one of `tables`, and
+    /// some rows of it; `finder` finds policies in Python. With `years` the run is to name years,
+    /// on a part of the drive where that is enough; the text says why there is no model of the
+    /// cells, and is empty where there is one.
     #[pyfunction]
     #[pyo3(signature = (
         drive, workload, *, build, set, policy, seed, reading, cache, progress, rows, tables, finder,
@@ -373,9 +375,9 @@ mod _core {
         build: String,
         set: Vec<String>,
         policy: Vec<String>,
-        seed: Option<open::Whole>,
-        reading: open::Reading,
-        cache: Option<Given>,
+        seed: Option<open::WholeNumber>,
+        reading: open::ReadingOptions,
+        cache: Option<CacheOptions>,
         progress: Option<Py<PyAny>>,
         rows: Option<Py<PyAny>>,
         tables: Vec<String>,
@@ -422,8 +424,8 @@ mod _core {
         })
     }
 
-    /// Serves a drive until `stop` is set; the result as JSON. `progress` hears the stage `serving` as soon
-    /// as clients can connect.
+    /// Serves a drive until `stop` is set; the result as JSON. `progress` hears the stage `serving`
+    /// as soon as clients can connect.
     #[pyfunction]
     #[pyo3(signature = (
         drive, *, build, set, policy, seed, cache, unix, listen, insecure, control, store, record,
@@ -436,8 +438,8 @@ mod _core {
         build: String,
         set: Vec<String>,
         policy: Vec<String>,
-        seed: Option<open::Whole>,
-        cache: Option<Given>,
+        seed: Option<open::WholeNumber>,
+        cache: Option<CacheOptions>,
         unix: Option<PathBuf>,
         listen: Option<String>,
         insecure: bool,
@@ -483,8 +485,8 @@ mod _core {
         })
     }
 
-    /// What a workload writes in each second, from its first request to its last: bytes, and the
-    /// pages of the drive that they touch.
+    /// The bytes that a workload writes in each second, from its first request to its last: bytes,
+    /// and the pages of the drive that they touch.
     #[pyfunction]
     #[pyo3(signature = (drive, workload, *, set, seed, reading, progress, finder))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
@@ -493,8 +495,8 @@ mod _core {
         drive: &str,
         workload: String,
         set: Vec<String>,
-        seed: Option<open::Whole>,
-        reading: open::Reading,
+        seed: Option<open::WholeNumber>,
+        reading: open::ReadingOptions,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
@@ -530,9 +532,9 @@ mod _core {
         keep: (usize, usize, u64, usize),
         set: Vec<String>,
         policy: Vec<String>,
-        seed: Option<open::Whole>,
-        reading: open::Reading,
-        cache: Option<Given>,
+        seed: Option<open::WholeNumber>,
+        reading: open::ReadingOptions,
+        cache: Option<CacheOptions>,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
@@ -564,7 +566,7 @@ mod _core {
         ldpc::frames(py, request, first, count)
     }
 
-    /// What is known of a code and a channel without reading a frame, as JSON.
+    /// Facts of a code and a channel without reading a frame, as JSON.
     #[pyfunction]
     fn ldpc_facts(request: &str) -> PyResult<String> {
         ldpc::facts(request)
@@ -576,7 +578,7 @@ mod _core {
         ldpc::share(hits, trials)
     }
 
-    /// What limits of 1, 3 and 7 sensings make of AGCR's levels, as JSON.
+    /// AGCR's levels under limits of 1, 3 and 7 sensings, as JSON.
     #[pyfunction]
     fn ldpc_levels(limits: [f64; 3]) -> PyResult<String> {
         ldpc::levels(limits)

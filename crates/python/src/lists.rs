@@ -1,4 +1,4 @@
-//! What there is to choose from, as JSON.
+//! The available choices, as JSON.
 
 use serde_json::{Value, json};
 use ssd::policies;
@@ -17,8 +17,8 @@ pub(crate) fn formats() -> Vec<(&'static str, &'static str)> {
     read_here.chain([(parquet::FORMAT, parquet::SUMMARY)]).collect()
 }
 
-/// What it holds, its name or number, the unit in nanoseconds or bytes, and words for operations with
-/// their numbers.
+/// Its content, its name or number, the unit in nanoseconds or bytes, and words for operations
+/// with their numbers.
 pub(crate) type NamedColumn = (&'static str, String, Option<u64>, Option<Vec<(String, usize)>>);
 
 /// What `--columns` says.

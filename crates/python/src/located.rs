@@ -6,9 +6,9 @@ use ssd::config::{self, Kind, Mark, Node, Place, Table, Value};
 
 type Located<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Vec<(usize, String)>);
 
-/// What a text of TOML holds: tables, lists, texts, numbers and truth values as Python has them; the
-/// line, from 1, in which each key and each element of a list begins, by the way to it, keys and
-/// positions; and what is wrong, by line: then the others are not whole.
+/// The content of a TOML text: tables, lists, texts, numbers and truth values as Python has them;
+/// the line, from 1, in which each key and each element of a list begins, by the way to it, keys
+/// and positions; and what is wrong, by line: then the others are not whole.
 #[pyfunction]
 pub(crate) fn located<'py>(py: Python<'py>, text: &str) -> PyResult<Located<'py>> {
     let starts = text.match_indices('\n').map(|(at, _)| at + 1).collect();
@@ -17,7 +17,7 @@ pub(crate) fn located<'py>(py: Python<'py>, text: &str) -> PyResult<Located<'py>
     for error in wrong {
         let Mark { place, label } = &error.marks[0];
         let (at, why) = match error.kind {
-            // What is missing at the end is missing behind the last that is there.
+            // A missing end is reported after the last part that is there.
             Kind::Syntax => {
                 let at = place.start().min(text.trim_end().len());
                 (at, format!("{}: {label}", error.message))
@@ -36,7 +36,7 @@ pub(crate) fn located<'py>(py: Python<'py>, text: &str) -> PyResult<Located<'py>
 
 struct Reader<'py> {
     py: Python<'py>,
-    /// Where each line but the first begins.
+    /// The beginning of each line but the first.
     starts: Vec<usize>,
     lines: Bound<'py, PyDict>,
     wrong: Vec<(usize, String)>,

@@ -13,8 +13,8 @@ use ssd::kernel::{Bytes, Dur, Rng};
 use ssd::workload::catalogue::Catalogue;
 use ssd::workload::standin::{Length, Profile};
 use ssd::workload::{
-    self, About, Composition, Fold, Generator, Named, OutOfRange, PartText, Pattern, ReadOptions,
-    Steps, Tally, Workload, digest, open_trace,
+    self, About, AddressWrap, Composition, Generator, Named, OutOfRange, PartText, Pattern,
+    ReadOptions, Steps, Tally, Workload, digest, open_trace,
 };
 use ssd::{Drive, Layers, RunError};
 
@@ -28,9 +28,9 @@ pub(crate) mod parquet;
 use parquet::Opener;
 
 /// A whole number that an argument says.
-pub(crate) struct Whole(u64);
+pub(crate) struct WholeNumber(u64);
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
+impl<'a, 'py> FromPyObject<'a, 'py> for WholeNumber {
     type Error = PyErr;
 
     fn extract(said: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
@@ -49,7 +49,7 @@ pub(crate) fn drive(
     name: &str,
     set: &[String],
     policy: &[String],
-    seed: Option<Whole>,
+    seed: Option<WholeNumber>,
     outside: &Arc<Outside>,
 ) -> PyResult<Drive> {
     let preset = ssd::presets().iter().find(|(preset, _)| *preset == name);
@@ -67,7 +67,7 @@ pub(crate) fn drive(
             ));
         }
     };
-    // What a file inherits from is named as seen from it.
+    // The base of a file is named relative to it.
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     let unreadable = RefCell::new(None);
     let library = |wanted: &str| {
@@ -84,7 +84,7 @@ pub(crate) fn drive(
             }
         }
     };
-    let seed = seed.map(|Whole(seed)| seed);
+    let seed = seed.map(|WholeNumber(seed)| seed);
     let layers = Layers { file: (name, &text), library: &library, set, policy, seed };
     let drive = ssd::config::load_with(&layers, Some(&Finder(Arc::clone(outside))));
     outside.verdict()?;
@@ -97,7 +97,7 @@ pub(crate) fn drive(
 /// How a workload is to be read and what is done to it, as a dictionary says it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Reading {
+pub(crate) struct ReadingOptions {
     format: Option<String>,
     time_unit: Option<String>,
     columns: Option<String>,
@@ -124,7 +124,7 @@ pub(crate) struct How {
     /// Whether the user said that it is such a table.
     table: bool,
     steps: Steps,
-    /// Where the files of the catalogue lie.
+    /// The folders of catalogue files.
     pub(crate) traces: Vec<PathBuf>,
     opener: Opener,
     /// How many files stand around this workload, each of which has it as a part.
@@ -138,7 +138,7 @@ fn parsed<T: FromStr<Err = String>>(text: Option<&str>) -> Result<Option<T>, Str
     text.map(str::parse).transpose()
 }
 
-impl Reading {
+impl ReadingOptions {
     /// For the workload that is called `workload`.
     pub(crate) fn checked(self, workload: &str) -> PyResult<How> {
         let steps = Steps {
@@ -204,12 +204,12 @@ impl How {
         how.reading(workload, part.format.as_deref(), part.columns.as_deref())
     }
 
-    /// Where the records that are read are counted.
+    /// The counter of records that are read.
     pub(crate) fn tally(&self) -> Tally {
         self.options.tally.clone()
     }
 
-    /// What was said about reading the workload.
+    /// The reading options of the workload.
     pub(crate) fn said(&self) -> Option<String> {
         let said = [
             self.table.then(|| format!("format={}", parquet::FORMAT)),
@@ -251,7 +251,7 @@ pub(crate) fn workload_alone(drive: &Drive, name: &str, how: &How) -> PyResult<B
     if shift == 0 {
         return Ok(workload);
     }
-    let moved = Fold::new(workload, OutOfRange::Refuse, shift, Bytes::new(u64::MAX));
+    let moved = AddressWrap::new(workload, OutOfRange::Refuse, shift, Bytes::new(u64::MAX));
     Ok(Box::new(moved.map_err(|e| of_trace(&e))?))
 }
 
@@ -379,11 +379,11 @@ pub(crate) fn set_up(mut drive: Drive, workload: &str) -> PyResult<Drive> {
     Ok(drive)
 }
 
-/// What a file of settings describes.
+/// The workload of a file of settings.
 enum Described {
     /// A generator; what the drive and the command line say comes on top.
     Generator(Pattern, Map<String, Value>),
-    /// What a stand-in is made from.
+    /// The profile of a stand-in.
     Profile(Box<Profile>),
     /// Parts to be put together, or what is wrong with them.
     Parts(Result<Composition, String>),
@@ -422,7 +422,8 @@ fn by_file(make: Generate, drive: &Drive, path: &Path, how: &How) -> PyResult<Bo
             drive.workload.generator = merged;
             let made = make(&drive, pattern.name())
                 .map_err(|e| WorkloadError::new_err(format!("{}: {e}", path.display())))?;
-            // A part's settings stand in no resolved drive; those of a whole workload do ([`set_up`]).
+            // A part's settings stand in no resolved drive; those of a whole workload do
+            // ([`set_up`]).
             Ok(match settings {
                 Some(settings) => told_apart(made, &settings),
                 None => made,
@@ -470,7 +471,7 @@ fn together(
     how: &How,
     composition: &Composition,
 ) -> PyResult<Box<dyn Workload>> {
-    // What was wrong with a part is what is wrong with the whole.
+    // A mistake in a part is one of the whole.
     let mut code = None;
     let mut nth = 0;
     let mut open = |part: &PartText| {
@@ -497,7 +498,8 @@ fn together(
     opened.map_err(|text| error::workload(code.as_deref().unwrap_or(code::WORKLOAD), text))
 }
 
-/// Whether a name is that of a generator, or of a file with one, that does not say which addresses it has.
+/// Whether a name is that of a generator, or of a file with one, that does not say which addresses
+/// it has.
 fn is_spanless(drive: &Drive, name: &str) -> bool {
     let by_file = || described(drive, Path::new(name));
     Pattern::from_name(name).is_some()
@@ -505,9 +507,9 @@ fn is_spanless(drive: &Drive, name: &str) -> bool {
             && matches!(by_file(), Ok(Described::Generator(_, own)) if !own.contains_key("span"))
 }
 
-/// A drive as the `nth` part of a file sees it that stands in `depth` others: parts that are generated by the
-/// same settings are no copies of each other, so each but the first has a seed that follows from that of
-/// the whole. What a part's own file says goes before.
+/// A drive as the `nth` part of a file sees it that stands in `depth` others: parts that are
+/// generated by the same settings are no copies of each other, so each but the first has a seed
+/// that follows from that of the whole. The part's own file takes precedence.
 fn seeded(drive: &Drive, depth: u32, nth: usize) -> Cow<'_, Drive> {
     if nth == 0 {
         return Cow::Borrowed(drive);
@@ -524,7 +526,8 @@ fn seeded(drive: &Drive, depth: u32, nth: usize) -> Cow<'_, Drive> {
     Cow::Owned(drive)
 }
 
-/// How long a stand-in is to be, what is set of its reads, and its seed. The other settings are those of generators.
+/// How long a stand-in is to be, what is set of its reads, and its seed. The other settings are
+/// those of generators.
 fn length(drive: &Drive, name: &str) -> PyResult<(Length, u64)> {
     let said = &drive.workload.generator;
     let taken = ["requests", "duration", "created-reads", "seed"];

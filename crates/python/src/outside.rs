@@ -1,5 +1,5 @@
-//! A run with policies written in Python: whether it goes on, and what such a policy raised. `finder.rs`
-//! finds the policies, and `policy.rs` asks them.
+//! A run with policies written in Python: whether it goes on, and what such a policy raised.
+//! `finder.rs` finds the policies, and `policy.rs` asks them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::error;
 
-/// What one run and its policies share.
+/// The state that one run and its policies share.
 pub(crate) struct Outside {
     pub(crate) finder: Py<PyAny>,
     pub(crate) used: AtomicBool,
@@ -44,7 +44,7 @@ impl Outside {
         self.stop();
     }
 
-    /// What a policy raised, if one did.
+    /// The exception of a policy, if there is one.
     pub(crate) fn verdict(&self) -> PyResult<()> {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
         raised.map_or(Ok(()), Err)

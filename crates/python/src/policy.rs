@@ -178,7 +178,8 @@ impl Policy {
         self.ask("role_names", || (), answers::words).unwrap_or_default()
     }
 
-    /// Slots of each plane that it keeps from data: a block for each stream, unless it knows better.
+    /// Slots of each plane that it keeps from data: a block for each stream, unless it knows
+    /// better.
     fn kept(&self, geometry: &Geometry) -> u64 {
         let most = (geometry.blocks_per_plane() * geometry.pages_per_block() as usize) as u64;
         let ask = || (views::Drive::new(geometry, 0),);
@@ -228,7 +229,7 @@ macro_rules! asked {
         }
         asked! { $($rest)* }
     };
-    // What the policy is told.
+    // The facts that a policy receives.
     (fn $name:ident(&mut $this:ident $(, $arg:ident: $type:ty)* $(,)?) as $what:expr; $($rest:tt)*) => {
         fn $name(&mut $this $(, $arg: $type)*) {
             $this.tell(stringify!($name), || $what);
@@ -539,7 +540,7 @@ impl Coding for Policy {
         if self.is_write_once() { Layouts::write_once(geometry) } else { Layouts::of(geometry) }
     }
 
-    /// What all blocks lack in the code's first generation.
+    /// The slots that all blocks lack in the code's first generation.
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
         if !self.is_write_once() {
             return 0;

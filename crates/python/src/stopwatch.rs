@@ -1,4 +1,4 @@
-//! What a piece of work takes, by the clock on the wall and of the processor.
+//! The time of a piece of work, by the clock on the wall and of the processor.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a policy written in Python sees: small, read-only values, made for one call. They hold what
+//! The view of a Python policy: small, read-only values, made for one call. They hold what
 //! was true when they were made, so a policy may keep them. `python/floatgate/_core.pyi` describes
 //! them.
 
@@ -205,7 +205,7 @@ impl Write {
     }
 }
 
-/// What is known of one block.
+/// The facts of one block.
 pub(crate) struct Row {
     pub(crate) block: u32,
     valid: u32,
@@ -480,7 +480,7 @@ impl Block {
     }
 }
 
-/// What the planes and dies of a drive have to do.
+/// The load of the planes and dies of a drive.
 #[pyclass(frozen, module = "floatgate.policy")]
 pub(crate) struct Load {
     writable: Vec<bool>,
@@ -587,7 +587,7 @@ impl Head {
     }
 }
 
-/// Where a host write goes if nobody looks further.
+/// The plane of a host write, unless another is chosen.
 #[pyclass(frozen, get_all, module = "floatgate.policy")]
 pub(crate) struct Point {
     /// The open block.
@@ -606,7 +606,7 @@ impl Point {
     }
 }
 
-/// What there is to plan a drive's life with.
+/// The facts to plan a drive's life with.
 #[pyclass(frozen, get_all, module = "floatgate.policy")]
 pub(crate) struct Life {
     /// Bytes that one program/erase cycle of every block programs.
@@ -635,7 +635,7 @@ pub(crate) struct Future(pub(crate) Arc<core::Future>);
 
 #[pymethods]
 impl Future {
-    /// Returns how often a page is read after so many writes; 255 stands for more too.
+    /// Returns how often a page is read after this number of writes; 255 stands for more too.
     fn reads(&self, lpn: u32, writes: u32) -> PyResult<u8> {
         if lpn as usize + 1 >= self.0.first.len() {
             return Err(PyIndexError::new_err(format!("the drive has no page {lpn}")));

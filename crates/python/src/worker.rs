@@ -28,7 +28,7 @@ const SHORT_PERIOD: Duration = Duration::from_millis(20);
 /// How far some work has come.
 #[derive(Copy, Clone)]
 pub(crate) struct Progress {
-    /// What is being done, in a word.
+    /// The current activity, in a word.
     pub(crate) stage: &'static str,
     pub(crate) done: u64,
     /// Out of how many, where that is known.
@@ -49,7 +49,7 @@ impl From<ssd::Progress> for Progress {
     }
 }
 
-/// What the two threads share.
+/// The shared state of the two threads.
 struct Shared {
     outside: Arc<Outside>,
     latest: Mutex<Option<Progress>>,
@@ -61,17 +61,18 @@ impl Shared {
     }
 }
 
-/// What the engine's thread says.
+/// The messages of the engine's thread.
 enum Said<T> {
     Rows(Table, Vec<Column>),
     Done(thread::Result<PyResult<T>>),
 }
 
-/// Runs `work` with the interpreter released. `work` calls its first argument with how far
-/// it has come and stops when the answer is `false`; its second takes the rows of the run's tables, if
-/// `rows` wants them. Until it first does, `read` tells how many records it has read. What Python raises meanwhile, Ctrl-C or an exception of `progress` or `rows`,
-/// is raised here without waiting for `work`, whose result is then nobody's. Only policies in
-/// Python are interrupted, and given a moment: they should not outlive the run.
+/// Runs `work` with the interpreter released. `work` calls its first argument with how far it has
+/// come and stops when the answer is `false`; its second takes the rows of the run's tables, if
+/// `rows` wants them. Until it first does, `read` tells how many records it has read. What Python
+/// raises meanwhile, Ctrl-C or an exception of `progress` or `rows`, is raised here without waiting
+/// for `work`, whose result is then nobody's. Only policies in Python are interrupted, and given a
+/// moment: they should not outlive the run.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     outside: Arc<Outside>,
@@ -142,7 +143,7 @@ pub(crate) fn run<T: Send + 'static>(
     }
 }
 
-/// What is being done before `work` says it: a workload is gone through before it is used.
+/// The activity before `work` says it: a workload is gone through before it is used.
 fn opening(read: &Tally) -> Option<Progress> {
     let done = read.records();
     (done > 0).then_some(Progress { stage: "opening", done, total: None, now_ns: 0 })
@@ -169,7 +170,7 @@ fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, latest: Option<Progress>) 
     Ok(())
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a check failed").to_owned()

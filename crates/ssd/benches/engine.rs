@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
 use std::time::Instant;
-use workload::{Fold, OutOfRange, Workload};
+use workload::{AddressWrap, OutOfRange, Workload};
 
 const ROUNDS: usize = 3;
 
@@ -203,7 +203,7 @@ fn replays(folder: &Path) {
         let name = file.file_name().expect("a file").to_string_lossy();
         let name = format!("replay of {} on agcr", name.split('.').next().unwrap_or(&name));
         let trace = workload::open_trace(&file, &workload::ReadOptions::default());
-        let trace = Fold::new(trace.expect("a trace"), OutOfRange::Wrap, 0, capacity);
+        let trace = AddressWrap::new(trace.expect("a trace"), OutOfRange::Wrap, 0, capacity);
         measure(&name, 3.0, &drive, &trace.expect("every address wraps"));
     }
 }

@@ -20,8 +20,8 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use workload::{
-    About, Alignment, Flows, Fold, Generator, Op, Pattern, Portion, Request, Source, TraceError,
-    Workload,
+    About, AddressWrap, Alignment, Flows, Generator, Op, Pattern, Portion, Request, Source,
+    TraceError, Workload,
 };
 
 /// Where preconditioned drives are kept between runs. The rim decides whether and where; what is
@@ -214,7 +214,7 @@ pub fn run_recorded(
 fn folded(drive: &mut Drive, workload: Box<dyn Workload>) -> Result<Box<dyn Workload>, TraceError> {
     let whole = drive.years.as_ref().map_or(&*drive, |years| &years.whole);
     let (pages, rule) = (whole.logical_pages, drive.host.out_of_range);
-    let fold = Fold::new(workload, rule, drive.workload.shift, capacity(whole))?;
+    let fold = AddressWrap::new(workload, rule, drive.workload.shift, capacity(whole))?;
     let (seed, page) = (drive.seed, drive.geometry.page_size());
     let Some(years) = drive.years.as_mut().filter(|years| years.of.get() > 1) else {
         return Ok(Box::new(fold));

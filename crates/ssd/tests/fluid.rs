@@ -7,7 +7,7 @@ use ftl::Life;
 use kernel::{Dur, Rng};
 use nand::physics::Recovery;
 use policies::PolicySet;
-use policies::throttle::{Cells, Settings};
+use policies::throttle::{RatedCells, Settings};
 use serde_json::{Value, json};
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -53,7 +53,7 @@ fn plan(demand: &Demand, trace: (f64, f64, u64), throttle: Option<Settings>) -> 
         demand,
         waf: trace.1,
         life,
-        cells: Cells::of(&life),
+        cells: RatedCells::of(&life),
         throttle,
         target: FIVE_YEARS,
         bins: 60,

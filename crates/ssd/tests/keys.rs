@@ -6,7 +6,7 @@ use crate::common::{PAGE, bytes, read, try_drive, urgent, write};
 use floatgate_ssd::config::schema;
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::{Dur, Rng};
-use policies::{Family, Kind, PolicyInfo};
+use policies::{Family, ParamKind, PolicyInfo};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -508,19 +508,19 @@ fn situations(family: Family) -> &'static [&'static str] {
 }
 
 /// Values to try for a parameter.
-fn values(kind: Kind, now: &str) -> Vec<String> {
+fn values(kind: ParamKind, now: &str) -> Vec<String> {
     let number = |text: &str| text.parse::<f64>().expect("a number");
     match kind {
-        Kind::Word(words) => words.iter().map(ToString::to_string).collect(),
-        Kind::Int { min, max } => {
+        ParamKind::Word(words) => words.iter().map(ToString::to_string).collect(),
+        ParamKind::Int { min, max } => {
             let n = number(now) as u64;
             let near = [n / 2, n * 2, n + 1, n.saturating_sub(1), max, min];
             near.into_iter().filter(|n| (min..=max).contains(n)).map(|n| n.to_string()).collect()
         }
-        Kind::Real { min, max } => {
+        ParamKind::Real { min, max } => {
             [min, max, f64::midpoint(min, max), number(now) / 2.0].map(|x| x.to_string()).into()
         }
-        Kind::Dur { .. } => {
+        ParamKind::Dur { .. } => {
             let now: Dur = now.parse().expect("a time");
             [now / 2, now * 2, now * 5].map(|length| length.to_string()).into()
         }

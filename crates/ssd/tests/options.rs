@@ -6,7 +6,7 @@ use crate::common::{PAGE, bytes, drive, urgent};
 use floatgate_ssd::record::{Sink, Table};
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::{Dur, Rng};
-use policies::{Family, Kind, PolicyError, PolicySet};
+use policies::{Family, ParamKind, PolicyError, PolicySet};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -476,7 +476,7 @@ fn every_option_has_a_row_with_every_word() {
         let of = format!("{}={}:{}", row.family.name(), row.policy, row.option);
         let values: BTreeSet<&str> = row.values.iter().copied().collect();
         assert!(values.len() == row.values.len() && values.len() > 1, "{of}: {values:?}");
-        if let Kind::Word(words) = param.kind {
+        if let ParamKind::Word(words) = param.kind {
             assert_eq!(values, words.iter().copied().collect(), "{of}: all words");
         }
         assert!(tried.insert(of.clone()), "{of} has two rows");
@@ -504,22 +504,22 @@ fn ranges_end_where_they_say() {
                 errors.iter().filter(|e| says(e)).count()
             };
             let (within, beyond): (Vec<String>, Vec<String>) = match param.kind {
-                Kind::Int { min, max } => {
+                ParamKind::Int { min, max } => {
                     let beyond = [min.checked_sub(1), max.checked_add(1)].into_iter().flatten();
                     (
                         [min, max].map(|n| n.to_string()).into(),
                         beyond.map(|n| n.to_string()).collect(),
                     )
                 }
-                Kind::Real { min, max } => (
+                ParamKind::Real { min, max } => (
                     [min, max].map(|x| x.to_string()).into(),
                     [min.next_down(), max.next_up()].map(|x| format!("{x:?}")).into(),
                 ),
-                Kind::Dur { min } => {
+                ParamKind::Dur { min } => {
                     let less = min.as_ns().checked_sub(1).map(Dur::ns);
                     (vec![min.to_string()], less.iter().map(ToString::to_string).collect())
                 }
-                Kind::Word(words) => {
+                ParamKind::Word(words) => {
                     (words.iter().map(ToString::to_string).collect(), vec!["no-word".into()])
                 }
             };

@@ -541,7 +541,7 @@ fn units_that_do_not_fit_a_page_are_refused() {
         ("policy page-choice=mango pages.program=wordline", "cannot be passed over"),
         ("policy cost=conflict pages.program=wordline", "have one level"),
         ("policy read-disturb=ipr pages.program=wordline", "pages that are programmed alone"),
-        ("reliability.model=on pages.program=wordline", "no law of errors"),
+        ("reliability.model=on pages.program=wordline", "no error model"),
         ("pages.order=shadow pages.program=wordline", "one after the other"),
         ("policy coding=wom", "mapping unit"),
     ] {

@@ -22,13 +22,13 @@ const FLOATING_POINT: u8 = 3;
 const UTF8: u8 = 5;
 const DOUBLE: i16 = 2;
 
-/// Where the field with this number stands in its table.
+/// The place of the field with this number in its table.
 const fn slot(number: VOffsetT) -> VOffsetT {
     4 + 2 * number
 }
 
 type Builder<'a> = FlatBufferBuilder<'a>;
-type Table = WIPOffset<UnionWIPOffset>;
+type FieldOffset = WIPOffset<UnionWIPOffset>;
 
 /// The value under [`KEY`].
 pub(crate) fn schema(columns: &[Column]) -> String {
@@ -53,7 +53,7 @@ pub(crate) fn schema(columns: &[Column]) -> String {
     STANDARD.encode(out)
 }
 
-fn field(fbb: &mut Builder<'_>, column: &Column) -> Table {
+fn field(fbb: &mut Builder<'_>, column: &Column) -> FieldOffset {
     let name = fbb.create_string(&column.name);
     let (kind, of, words) = match &column.values {
         Values::U32(_) => (INT, int(fbb, 32), None),
@@ -68,7 +68,7 @@ fn field(fbb: &mut Builder<'_>, column: &Column) -> Table {
             (UTF8, fbb.end_table(start).as_union_value(), Some(dictionary(fbb, words)))
         }
     };
-    let none: [Table; 0] = [];
+    let none: [FieldOffset; 0] = [];
     let children = fbb.create_vector(&none);
     let start = fbb.start_table();
     fbb.push_slot_always(slot(0), name);
@@ -86,7 +86,7 @@ fn field(fbb: &mut Builder<'_>, column: &Column) -> Table {
 }
 
 /// An unsigned number.
-fn int(fbb: &mut Builder<'_>, bits: i32) -> Table {
+fn int(fbb: &mut Builder<'_>, bits: i32) -> FieldOffset {
     let start = fbb.start_table();
     fbb.push_slot_always(slot(0), bits);
     fbb.push_slot_always(slot(1), false);
@@ -97,7 +97,7 @@ type Metadata<'a> =
     WIPOffset<flatbuffers::Vector<'a, flatbuffers::ForwardsUOffset<UnionWIPOffset>>>;
 
 /// That a column counts through words, in their order; and what the words are.
-fn dictionary<'a>(fbb: &mut Builder<'a>, words: &[String]) -> (Table, Metadata<'a>) {
+fn dictionary<'a>(fbb: &mut Builder<'a>, words: &[String]) -> (FieldOffset, Metadata<'a>) {
     let index = int(fbb, 8);
     let start = fbb.start_table();
     fbb.push_slot_always(slot(1), index);

@@ -14,7 +14,7 @@ pub struct Column {
 /// The values of a column.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Values {
-    /// So many zeros, as numbers below 2^64.
+    /// A number of zeros, as numbers below 2^64.
     Zeros(usize),
     /// Numbers below 2^32.
     U32(Vec<u32>),

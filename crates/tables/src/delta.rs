@@ -1,6 +1,6 @@
-//! Parquet's `DELTA_BINARY_PACKED`: whole numbers by what each adds to the one before, packed in as few bits as the
-//! block of such steps needs. Times that ascend, addresses and latencies take a third to a half of their eight
-//! bytes, and what does not change nothing.
+//! Parquet's `DELTA_BINARY_PACKED`: whole numbers by what each adds to the one before, packed in as
+//! few bits as the block of such steps needs. Times that ascend, addresses and latencies take a
+//! third to a half of their eight bytes, and what does not change nothing.
 
 use crate::thrift::{varint, zigzag};
 
@@ -66,7 +66,7 @@ pub(crate) fn pack<T: Whole>(out: &mut Vec<u8>, values: &[T]) {
             before = value;
         }
         zigzag(out, least);
-        // What follows the last number is zeros, and a part of zeros takes no bits.
+        // Zeros follow the last number, and a part of zeros takes no bits.
         let mut above = [0; BLOCK];
         for (above, &step) in above.iter_mut().zip(&steps[..block.len()]) {
             *above = T::above(step, least);
@@ -81,7 +81,8 @@ pub(crate) fn pack<T: Whole>(out: &mut Vec<u8>, values: &[T]) {
     }
 }
 
-/// Appends `count` numbers, of which each adds `step` to the one before: a single block without bits.
+/// Appends `count` numbers, of which each adds `step` to the one before: a single block without
+/// bits.
 pub(crate) fn even(out: &mut Vec<u8>, count: usize, first: i64, step: i64) {
     let steps = count.saturating_sub(1);
     header(out, steps.next_multiple_of(BLOCK).max(BLOCK), 1, count, first);
@@ -107,7 +108,7 @@ fn bits(out: &mut Vec<u8>, values: &[u64], width: u32) {
         if filled >= u64::BITS {
             out.extend_from_slice(&word.to_le_bytes());
             filled -= u64::BITS;
-            // What of the value had no place: none of it where it ended with the word.
+            // The part of the value that had no place: none if it ended with the word.
             word = value.checked_shr(width - filled).unwrap_or(0);
         }
     }

@@ -1,4 +1,5 @@
-//! Parquet files. Names of structs, and the numbers of fields, are those of the format's `parquet.thrift`.
+//! Parquet files. Names of structs, and the numbers of fields, are those of the format's
+//! `parquet.thrift`.
 
 use std::io::{self, Write};
 
@@ -36,8 +37,8 @@ const DICTIONARY_PAGE: i32 = 2;
 // CompressionCodec
 const UNCOMPRESSED: i32 = 0;
 
-/// Writes one file: some rows at a time, a page of each column for them. Pages are kept until there are rows for a
-/// group, because the pages of one column lie together in it.
+/// Writes one file: some rows at a time, a page of each column for them. Pages are kept until there
+/// are rows for a group, because the pages of one column lie together in it.
 pub struct Writer<W> {
     out: W,
     /// Bytes written so far.
@@ -58,9 +59,9 @@ struct Group {
     chunks: Vec<Chunk>,
 }
 
-/// What a group has of a column.
+/// The part of a column in a group.
 struct Chunk {
-    /// Where it begins.
+    /// Its beginning.
     at: u64,
     /// The dictionary, at its beginning, if there is one.
     dictionary: usize,
@@ -122,8 +123,8 @@ impl<W: Write> Writer<W> {
         if self.rows >= GROUP { self.end_group() } else { Ok(()) }
     }
 
-    /// Writes what is left and what the file says of itself, `metadata` included. A file that nobody
-    /// gave columns stays empty.
+    /// Writes what is left and what the file says of itself, `metadata` included. A file that
+    /// nobody gave columns stays empty.
     pub fn finish(mut self, metadata: &[(String, String)]) -> io::Result<W> {
         if self.schema.is_empty() {
             return Ok(self.out);
@@ -289,7 +290,7 @@ fn none(fields: Fields<'_>) {
     fields.end();
 }
 
-/// Begins a page of so many bytes; `own` writes what only its kind has.
+/// Begins a page of this length in bytes; `own` writes what only its kind has.
 fn page(out: &mut Vec<u8>, kind: i32, bytes: usize, own: impl FnOnce(Fields<'_>) -> Fields<'_>) {
     let header = Fields::of(out).i32(1, kind).count(2, bytes).count(3, bytes);
     own(header).end();
@@ -308,7 +309,7 @@ fn dictionary_page(out: &mut Vec<u8>, words: &[String]) {
     out.extend_from_slice(&plain);
 }
 
-/// What a page has of a column: which rows have values, if some may have none, and the values.
+/// The part of a column in a page: which rows have values, if some may have none, and the values.
 fn encode(out: &mut Vec<u8>, column: &Column) {
     match &column.values {
         Values::Zeros(n) => {
@@ -376,7 +377,7 @@ mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    /// What readers find is compared in Python (`tests/test_tables.py`).
+    /// Python compares the values that readers find (`tests/test_tables.py`).
     #[test]
     fn rows_of_other_columns_are_a_bug_of_the_caller() {
         let columns = || {

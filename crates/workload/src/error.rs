@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-/// Where in a trace something is wrong.
+/// The place of a mistake in a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The file as the user named it, or the generator's name.
@@ -56,14 +56,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong, in four parts; the parts of every error of this crate.
+/// A mistake in four parts; the parts of every error of this crate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Detail {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What was found there.
+    /// The value that was found.
     pub found: String,
-    /// What was expected instead.
+    /// The expected value.
     pub expected: String,
     /// A way out, empty where there is none to offer.
     pub hint: String,

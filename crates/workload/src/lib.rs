@@ -1,4 +1,4 @@
-//! Where block I/O comes from: traces read from files, generators, and what may be done to their
+//! The sources of block I/O: traces read from files, generators, and what may be done to their
 //! addresses. Knows nothing of flash and reads no clock.
 //!
 //! A [`Workload`] can be opened several times; each opening is a [`Source`], a stream of
@@ -35,8 +35,8 @@ mod source;
 mod trace;
 
 pub use arrange::{
-    Alignment, ClosedLoop, Composition, Facts, Fold, List, Merge, OutOfRange, Part, PartText,
-    Pieces, Portion, Rows, See, Slice, Steps, Table, open_table,
+    AddressWrap, Alignment, ClosedLoop, ColumnTable, Composition, Facts, List, Merge, OutOfRange,
+    Part, PartText, Pieces, Portion, See, Slice, Steps, TableRows, open_table,
 };
 pub use clock::at_speed;
 pub use error::{Detail, Place, Spot, TraceError};

@@ -6,7 +6,7 @@ use kernel::{Prio, Time};
 /// enough that a batch (96 KiB) stays in the second-level cache.
 pub const BATCH: usize = 4096;
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Op {
@@ -39,7 +39,7 @@ pub struct Request {
     pub offset: u64,
     /// Length in bytes; zero for a flush alone.
     pub len: u32,
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// How urgent it is; readers of traces say `Normal`.
     pub prio: Prio,

@@ -1,4 +1,4 @@
-//! What a workload is to its reader.
+//! A workload, as its reader sees it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Source for Listed {
 /// Something that can be opened more than once: preconditioning looks at a workload before the
 /// run does. Every opening yields the same requests.
 pub trait Workload: Send + Sync {
-    /// What is known without reading requests.
+    /// Facts that are known without reading requests.
     fn about(&self) -> &About;
 
     /// A stream from the first request on.
@@ -114,7 +114,7 @@ pub struct Loop {
     pub flow: u8,
 }
 
-/// What is known of a workload before it runs.
+/// The facts of a workload before it runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct About {
     /// File name or generator name, as shown in results.
@@ -123,7 +123,7 @@ pub struct About {
     pub format: String,
     /// SHA-256 of the file's bytes as stored (compressed ones as compressed), in hexadecimal.
     pub sha256: Option<String>,
-    /// What the user said about reading it, such as `time-unit=us device=3`. Together with the
+    /// The user's reading options, such as `time-unit=us device=3`. Together with the
     /// bytes it says which requests there are.
     pub reading: Option<String>,
     /// The number of requests, where it is known.
@@ -135,18 +135,18 @@ pub struct About {
     pub timed: bool,
     /// The depth of each closed loop in it ([`Workload::flows`]).
     pub closed: Vec<u32>,
-    /// Whose requests these are, where they are of several: [`Request::flow`] counts through them.
+    /// The owners of the requests, if there are several: [`Request::flow`] counts through them.
     pub flows: Vec<Flow>,
     /// Present if this was generated to stand for a trace that is not at hand.
     pub stand_in: Option<StandIn>,
-    /// What was found out and decided while opening, in words for the user.
+    /// Findings and decisions at the opening, in words for the user.
     pub notes: Vec<String>,
 }
 
 /// One of those whose requests a workload has: a tenant, a device, a process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// What results call it.
+    /// Its name in results.
     pub name: String,
     /// Its share beside others, where an arbiter goes by that.
     pub weight: u32,
@@ -163,7 +163,7 @@ impl Flow {
     pub const HEAVIEST: u32 = 256;
 }
 
-/// What a stand-in was made by, and from what.
+/// The model and the source of a stand-in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StandIn {
     /// The name of the generating model.

@@ -188,7 +188,7 @@ def _answer() -> None:
 
 
 def _of_system(error: OSError) -> InputError:
-    """What the system has refused where no command says more about it."""
+    """The message of a refusal by the system, if no command has a better one."""
     names = [str(name) for name in (error.filename, error.filename2) if name is not None]
     kind = mistakes.NoFileError if isinstance(error, FileNotFoundError) else mistakes.FileError
     place = f"{' and '.join(names)}: " if names else ""
@@ -201,7 +201,7 @@ def _is_text(word: str) -> bool:
 
 
 def _no_text(name: str) -> InputError:
-    """What to say of a name that is not UTF-8."""
+    """The message about a name that is not UTF-8."""
     return mistakes.FileError(
         f"`{name}`: this is not UTF-8, and floatgate takes only names that are; rename the file or "
         "folder, or name a symbolic link to it"
@@ -209,7 +209,7 @@ def _no_text(name: str) -> InputError:
 
 
 def _no_memory() -> InputError:
-    """What to say where memory is at its end."""
+    """The message when memory is exhausted."""
     error = InputError(
         "there is too little memory for this; give it less (fewer requests, a smaller drive, fewer "
         "workers), or lift the limit (`ulimit -v`, or that of the container)"
@@ -240,7 +240,7 @@ def _for_terminal(text: str) -> str:
 
 
 def _obey(root: click.Group) -> None:
-    """What the words of the command line ask for."""
+    """The command that the command line names, with its values."""
     for word in sys.argv[1:]:
         if not _is_text(word):
             raise _no_text(word)

@@ -46,7 +46,7 @@ class Option(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """What stands at its place.
+    """A positional argument.
 
     `completes` says how a value can go on; with `files`, the name of a file can stand there too.
     """
@@ -319,7 +319,7 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
 
 
 def in_words(error: click.ClickException) -> InputError:
-    """What is wrong with the words of a command line, as other errors say it."""
+    """The mistake in a command line, in the form of other errors."""
     said = error.format_message().rstrip(".")
     kind: type[InputError] = InputError
     context = error.ctx if isinstance(error, click.UsageError) else None

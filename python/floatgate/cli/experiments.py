@@ -302,7 +302,7 @@ def _measure(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """What runs no drive."""
+    """Studies that run no drive."""
     import importlib
 
     from floatgate.cli.progress import FramesProgress

@@ -190,7 +190,7 @@ def recorded(snapshots: bool) -> tuple[str, ...]:
 
 
 def choices() -> str:
-    """What DRIVE and WORKLOAD can be without a file, and what files can be."""
+    """The built-in drives and generators, and the formats of files."""
 
     def paragraph(indent: str, text: str) -> str:
         # Help stands two columns to the right.

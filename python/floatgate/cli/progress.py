@@ -91,7 +91,7 @@ class Progress(_Line):
         self._candidate = ""
 
     def plan(self, find: Callable[[], Sequence[str]]) -> None:
-        """Which stages are to come: each line then says which of them it is, `2/3 ageing`.
+        """The stages to come: each line then says which of them it is, `2/3 ageing`.
 
         Args:
             find: Gives the stages; it is not called where nothing is shown. What is wrong with the
@@ -102,7 +102,7 @@ class Progress(_Line):
                 self._plan = list(find())
 
     def candidate(self, run: int, most: int, what: str) -> None:
-        """What is run from now on, and which run of how many; a line where there is no terminal."""
+        """The run that begins now, and its place among all; a line where there is no terminal."""
         number = self._number("advice")
         said = f"{number}advice {run} of at most {most}: {what}"
         if self._lines:
@@ -133,7 +133,7 @@ class Progress(_Line):
         self._draw((drawn if len(drawn) <= room else _without_bar(drawn))[:room])
 
     def _number(self, stage: str) -> str:
-        """Which stage of several it is; empty if the plan does not have it."""
+        """The number of a stage among several; empty if the plan does not have it."""
         plan = self._plan
         shown = stage in plan and len(plan) > 1
         return f"{plan.index(stage) + 1}/{len(plan)} " if shown else ""
@@ -144,7 +144,7 @@ def _without_bar(line: str) -> str:
 
 
 class RunsProgress(_Line):
-    """Call it with the standing of a comparison; first it says which runs are made again."""
+    """Call it with the standing of a comparison; first it says which runs are repeated."""
 
     _remade_told = False
 

@@ -1,4 +1,4 @@
-"""What commands write besides the text of their results."""
+"""Output of commands besides the text of their results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def kept(where: Callable[[], str]) -> Iterator[None]:
 
 
 def place_of(result: Result) -> str:
-    """Where a result is stored, if need be in the cache, in a sentence."""
+    """A sentence with the place of a stored result, if need be in the cache."""
     from floatgate import InputError
     from floatgate.runs.cache import cache
 

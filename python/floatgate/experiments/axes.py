@@ -25,7 +25,7 @@ class MistakeError(Exception):
 
 
 class Part(NamedTuple):
-    """What a choice sets: all that a run needs, or some of it."""
+    """The settings of a choice: all that a run needs, or some of it."""
 
     drive: str | None = None
     workload: str | None = None
@@ -172,7 +172,7 @@ def _found(name: str, folder: Path) -> str:
 
 
 def _flow(name: str, text: Any, path: tuple[str, ...], folder: Path) -> str:
-    """What a flow is, its file as seen from the experiment's folder."""
+    """A flow; its file is relative to the experiment's folder."""
     try:
         flows({name: str(text)})
     except InputError as error:

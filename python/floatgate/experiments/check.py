@@ -111,7 +111,7 @@ CASE = {
 
 
 class Place(NamedTuple):
-    """Where the keys of a block stand: in it, or above all blocks."""
+    """The place of the keys of a block: in it, or above all blocks."""
 
     data: Mapping[str, Any]
     block: int | None
@@ -173,7 +173,7 @@ def plain(value: Any) -> Any:
 
 
 def mistakes(data: Mapping[str, Any]) -> Iterator[Mistake]:
-    """What is wrong with the keys and the kinds of their values."""
+    """Mistakes in keys and in the kinds of their values."""
     if data.get("schema") != SCHEMA:
         given = data.get("schema")
         said = (

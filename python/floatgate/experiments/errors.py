@@ -13,7 +13,7 @@ CODE = "experiment::entry"
 
 
 class Mistake(NamedTuple):
-    """What is wrong, where, and what would help."""
+    """A mistake, its place, and a hint."""
 
     path: Path
     message: str

@@ -65,7 +65,7 @@ class Planned(NamedTuple):
 
 
 class Experiment:
-    """What an experiment file says. `floatgate.Experiment` is one that makes its runs by itself.
+    """An experiment file. `floatgate.Experiment` is one that makes its runs by itself.
 
     Raises:
         ConfigError: Every mistake in it, with lines if it comes from a file.
@@ -120,12 +120,12 @@ class Experiment:
 
     @property
     def name(self) -> str:
-        """What it is called, also in the names of folders."""
+        """The name, also used in the names of folders."""
         return str(self.data["name"])
 
     @property
     def title(self) -> str:
-        """What its report is called."""
+        """The title of its report."""
         return str(self.data.get("title", self.name))
 
     @property
@@ -145,7 +145,7 @@ class Experiment:
 
     @property
     def published(self) -> list[Published]:
-        """What stands in publications."""
+        """The published numbers."""
         return [Published(**each) for each in self.data.get("published", ())]
 
     @property
@@ -203,7 +203,7 @@ class Experiment:
                 yield place, merged(block, short)
 
     def _inner_mistakes(self) -> Iterator[Mistake]:
-        """What is only seen once blocks are put together."""
+        """Mistakes that appear only when blocks are combined."""
         for quick in (False, True):
             found = False
             for place, block in self._blocks(quick=quick):

@@ -15,7 +15,7 @@ KEYS = ("from", "to", "steps", "by", "factor", "scale")
 
 
 class RangeError(Exception):
-    """What is wrong with a range, and with which of its keys if it is one."""
+    """A mistake in a range, and its key if it has one."""
 
     def __init__(self, message: str, key: str | None = None) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ def expand(given: Mapping[str, Any]) -> list[int | float | str]:
     [1, 10, 100, 1000]
 
     Raises:
-        RangeError: The range is none, or has too many values.
+        RangeError: The range is malformed, or has too many values.
     """
     for key in given:
         if key not in KEYS:

@@ -1,4 +1,4 @@
-"""What it takes to reach a life: throttling and its price, or more spare space, or more flash."""
+"""The means to reach a life: throttling and its price, or more spare space, or more flash."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CAPACITIES = (
 
 
 class Advice(Value):
-    """What reaches the target. `data` is the value in JSON; its numbers are attributes."""
+    """Changes that reach the target. `data` is the value in JSON; its numbers are attributes."""
 
 
 class _Drive(NamedTuple):
@@ -99,7 +99,7 @@ def advise(
     candidates: Candidates | None = None,
     **reading: Unpack[Reading],
 ) -> Advice:
-    """What a drive needs to last as long as it should, found by runs of other drives.
+    """Finds changes that make a drive reach its target life, by runs of other drives.
 
     Throttles are advanced to the target by `fast_forward`, with the write amplification and page
     times of `result`. Over-provisioning and capacity are searched: every drive that is looked at
@@ -231,7 +231,7 @@ class _Search:
         return float(self.base.waf if found is None else found.waf.high)
 
     def demand(self) -> pl.DataFrame:
-        """What the workload writes in each second."""
+        """The bytes that the workload writes in each second."""
         return demand_per_second(
             self.drive,
             self.workload,
@@ -322,7 +322,7 @@ class _Search:
             try:
                 result = self._run(drive)
             except InputError as error:
-                # What is too much for the workload or the geometry: less may do.
+                # Too much for the workload or the geometry: less may do.
                 found, high = f"{drive.name} cannot be tried: {_first_line(error)}", middle
                 continue
             years = self.years(result)

@@ -112,7 +112,7 @@ def demand_per_second(
     progress: Callable[[str, int, int | None, int], object] | None = None,
     **reading: Unpack[Reading],
 ) -> pl.DataFrame:
-    """What a workload writes in each second, from its first request to its last.
+    """The bytes that a workload writes in each second, from its first request to its last.
 
     To go through a long workload once, and forward many drives or policies under it.
 
@@ -166,7 +166,7 @@ def _columns(
 
 
 class FastForward(Value):
-    """What came of a fast-forward.
+    """The result of a fast-forward.
 
     The numbers of the JSON value are attributes: `life.programmed_bytes`, `life.delay.stops`. A
     part that does not exist, `worn_out` of a drive that lasts for example, is None.

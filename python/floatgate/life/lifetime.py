@@ -40,7 +40,7 @@ def lifetime(
     `age = "workload"`), unless its file says how it ages or the settings say otherwise. Then one
     pass over the workload is simulated. `result.lifetime.simulated` has what the pass showed.
     Years and bytes follow from the same rate of writing and the same write amplification.
-    Where the write amplification is not known to one value, `result.lifetime.why` says why, and
+    If the write amplification is not known to one value, `result.lifetime.why` says why, and
     `result.lifetime.range` has the least and the greatest years.
 
     A drive of more than two million pages is simulated in part: as many of its dies as make a

@@ -156,7 +156,7 @@ class Control:
 
 
 def _misfits(value: Any, known: Any, path: str) -> Iterator[str]:
-    """What a value lacks of what is known, by its keys."""
+    """The keys that a value lacks."""
     if isinstance(known, dict):
         for key, inside in known.items():
             below = f"{path}.{key}" if path else key

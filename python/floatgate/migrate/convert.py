@@ -45,7 +45,7 @@ def convert(
             theirs.append(ssdsim.convert(text, path))
         else:
             raise InputError(
-                f"{path}: this is no parameter file that can be converted; expected MQSim's"
+                f"{path}: this is not a parameter file that can be converted; expected MQSim's"
                 " ssdconfig.xml or workload.xml, or SSDSim's page.parameters. Traces need no"
                 " conversion, run them as they are"
             )
@@ -74,7 +74,7 @@ def check(converted: Converted) -> None:
 
 
 def _of_theirs(error: str, text: str, converted: Converted) -> str:
-    """What the engine says of a generated drive file, in terms of the parameters it comes from."""
+    """Errors of the engine about a generated drive file, in terms of its parameters."""
     code, _, message = error.partition("\n")[0].partition(": ")
     advice = "".join(f"; {line}" for line in re.findall(r"^ *= help: (.*)$", error, re.MULTILINE))
     paths = _paths(text)

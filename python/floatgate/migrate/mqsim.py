@@ -176,7 +176,7 @@ DRIVE: dict[str, Rule] = {
     "Page_Metadata_Capacity": lost("only the data of a page are counted"),
 }  # fmt: skip
 
-# What MQSim takes for parameters that a file does not give, as far as a drive here needs them
+# MQSim's values for parameters that a file does not give, as far as a drive here needs them
 # (`Device_Parameter_Set.cpp`, `Flash_Parameter_Set.cpp`).
 DEFAULTS = {
     "Flash_Channel_Count": "8", "Chip_No_Per_Channel": "4", "Die_No_Per_Chip": "2",
@@ -279,10 +279,10 @@ _FLOWS = {
 
 
 def parsed(text: str, path: Path) -> Parsed:
-    """What lies in a file.
+    """The content of a file.
 
     Raises:
-        InputError: MQSim could not read it either, or it is no file of parameters.
+        InputError: MQSim could not read it either, or it is not a file of parameters.
     """
     try:
         every, found = elements.read(text)
@@ -300,7 +300,7 @@ def parsed(text: str, path: Path) -> Parsed:
 
 
 def _foreign(every: Sequence[elements.Element], path: Path) -> str:
-    """What to say of XML that has no parameters of MQSim."""
+    """The message about XML without parameters of MQSim."""
     expected = f"expected <{_DRIVES[0]}> (a drive) or <{_WORKLOADS}> (workloads)"
     if not every:
         return f"{path}: this XML has no element; {expected}"
@@ -436,7 +436,7 @@ def _drive(file: Parsed, scenarios: Sequence[Scenario]) -> tuple[Converted, Mapp
 
 
 def _by_default(fate: Fate) -> Fate:
-    """What became of a value that the file does not give."""
+    """The fate of a value that the file does not give."""
     note = f"; {fate.note}" if fate.note else ""
     return fate._replace(note=f"not given, and this is MQSim's own value{note}")
 
@@ -455,7 +455,7 @@ def _drive_fates(values: Mapping[str, str], scenario: Scenario, path: Path) -> l
 
 
 def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str, Said]]:
-    """What depends on more than one parameter."""
+    """Settings that depend on more than one parameter."""
     yield from _link(values)
     if "Queue_Fetch_Size" in values:
         yield "Queue_Fetch_Size", _queues(values, scenario)
@@ -536,7 +536,7 @@ def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
 
 
 def _link(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
-    """What carries data between the host and the drive."""
+    """The link between the host and the drive."""
     kind = values.get("HostInterface_Type", "NVME")
     one_of(kind, {"NVME": {}, "SATA": {}})
     lanes = ("PCIe_Lane_Bandwidth", "PCIe_Lane_Count")
@@ -1012,7 +1012,7 @@ def _flow(flow: Flow, given: _Given) -> list[Fate]:
 
 
 def _of_any(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
-    """What synthetic flows and traces have in common."""
+    """The settings that synthetic flows and traces share."""
     values, drive = flow.values, given.drive
     classes = ("URGENT", "HIGH", "MEDIUM", "LOW")
     own = values.get("Priority_Class", "HIGH").strip().upper()

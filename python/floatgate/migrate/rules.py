@@ -1,4 +1,4 @@
-"""What a parameter of another simulator is here: the form of the tables in `mqsim` and `ssdsim`."""
+"""The meaning of a foreign parameter here: the form of the tables in `mqsim` and `ssdsim`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from floatgate.terminal import visible
 
 
 class Value(str):
-    """What a file of another simulator gives a parameter, and where: errors name both."""
+    """A foreign parameter's value and its place: errors name both."""
 
     name: str
     line: int
@@ -44,7 +44,7 @@ def placed(error: ValueError, path: object, where: str = "") -> str:
 
 
 class Fate(NamedTuple):
-    """What became of one parameter.
+    """The fate of one parameter.
 
     `ours` are the settings that it became; `note` says what differs, or why there is no
     counterpart. Without settings it is lost, unless `settled`: with this value, and those of the
@@ -81,12 +81,12 @@ class Converted(NamedTuple):
 
     @property
     def lost(self) -> list[Fate]:
-        """What could not be carried over."""
+        """The parameters that could not be converted."""
         return [fate for fate in self.fates if fate.word == "lost"]
 
 
 class Rule(NamedTuple):
-    """What a parameter of theirs is here: `of` gives settings; `note` says what differs."""
+    """The meaning of a foreign parameter here: `of` gives settings; `note` says what differs."""
 
     of: Callable[[str], Mapping[str, object]] | None
     note: str = ""
@@ -116,7 +116,7 @@ def unknown(name: str, value: str, known: Iterable[str]) -> Fate:
 def applied(
     rules: Mapping[str, Rule], values: Mapping[str, str], path: object, where: str = ""
 ) -> list[Fate]:
-    """What becomes of each value; `path` and `where` name the place in errors.
+    """The fate of each value; `path` and `where` name the place in errors.
 
     Raises:
         InputError: Values are none that their parameters can have; all are listed.

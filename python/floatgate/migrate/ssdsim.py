@@ -121,7 +121,7 @@ NEEDED = (
 )  # fmt: skip
 """Parameters without which there is no drive."""
 
-# Which unit changes first, second, third, last, as the code of SSDSim places pages by number.
+# The units that change first, second, third, last, as the code of SSDSim places pages by number.
 ORDERS = {"0": "wdpc", "1": "cwdp", "2": "cpwd", "3": "cdwp", "4": "cpdw", "5": "cdpw"}
 
 _LINE = re.compile(r"^\s*([A-Za-z_][^=#]*?(?:\[\d+\])?)\s*=\s*([^;#]*?)\s*(?:[;#].*)?$")

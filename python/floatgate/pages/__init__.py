@@ -1,4 +1,4 @@
-"""What all pages share: one HTML file each, with plots, light and dark, without a network."""
+"""The basis of all pages: one HTML file each, with plots, light and dark, without a network."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def check(path: Path) -> None:
     folder = path.absolute().parent
     _check_place(path)
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise FileError(f"{path}: no page can be written here, `{folder}` is no writable folder")
+        raise FileError(f"{path}: no page can be written here, `{folder}` is not a writable folder")
 
 
 def _check_place(path: Path) -> None:

@@ -22,7 +22,7 @@ class Answer(NamedTuple):
 
 
 Give = Callable[[str, Mapping[str, str], str], Answer | None]
-"""What stands at a path (without the token) for a question; None: nothing does.
+"""The page at a path (without the token) for a question; None if there is none.
 
 The third argument is the nonce of the answer: scripts and styles without it do nothing.
 """
@@ -32,7 +32,7 @@ _POLICY = (
     "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
-"""What a page may do. The program that draws plots makes functions of their expressions."""
+"""The permissions of a page. The program that draws plots makes functions of their expressions."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -63,7 +63,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Where the pages are."""
+        """The address of the pages."""
         return f"http://127.0.0.1:{self.port}/{self.token}/"
 
     def close(self) -> None:

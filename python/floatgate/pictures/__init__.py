@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 SHAPES_RESULTS = False
 
 CELLS = 1 << 17
-"""So many blocks are shown one by one; of larger drives, neighbours of a plane share a cell."""
+"""The most blocks shown one by one; of larger drives, neighbours of a plane share a cell."""
 
 ROWS = 3_000_000
-"""So many changes of blocks a page holds; beyond, every second instant is left out."""
+"""The most changes of blocks that a page holds; beyond, every second instant is left out."""
 
 _NUMBERS = ("valid_slots", "written_slots", "erases", "reads_since_erase")
 _WORDS = ("state", "role", "mode")
@@ -89,11 +89,11 @@ def has_snapshots(result: Result) -> bool:
 
 
 def picture(result: Result, rows: int = ROWS) -> dict[str, Any]:
-    """What the page draws: the geometry, the instants, and columns as packed numbers.
+    """The data of the page: the geometry, the instants, and columns as packed numbers.
 
     Args:
         result: A stored result with snapshots.
-        rows: So many changes of blocks are kept at most, the first instant apart.
+        rows: The most changes of blocks to keep, the first instant apart.
 
     Raises:
         InputError: The result has no snapshots.

@@ -23,7 +23,7 @@ True
 The parameters of the constructor are the policy's parameters. A policy is made to see whether that
 works, another while the drive is preconditioned, and the one of the run when it begins; an instance
 is copied (`deepcopy`) for each and stays as it was, so what a policy wants to tell goes through
-`counters`. Whatever is random must come from the `random` that it is shown: then equal runs stay
+`counters`. Random numbers must come from the `random` that it is shown: then equal runs stay
 equal.
 """
 
@@ -109,7 +109,7 @@ __all__ = [
 
 
 class Policy:
-    """What a policy of any family may watch; a method is called only if you define it.
+    """The events that any policy may watch; a method is called only if you define it.
 
     Blocks, planes, dies, logical pages (`lpn`) and physical pages (`ppn`) are numbers from 0; page
     `ppn` lies in block `ppn // drive.pages_per_block`, block `b` in plane
@@ -168,7 +168,7 @@ class Policy:
         return None
 
     def counters(self) -> Mapping[str, float]:
-        """What the policy did, as numbers by name; they stand in `result.policies`."""
+        """The counts of the policy by name; they appear in `result.policies`."""
         return {}
 
 
@@ -214,7 +214,7 @@ class Cost(Policy, ABC):
         return "all"
 
     def learn_times(self, program: Mapping[str, int], read: Mapping[str, int]) -> None:
-        """What the levels cost on this drive: array times in ns by level, means of page types.
+        """The cost of the levels on this drive: array times in ns by level, means of page types.
 
         Called once, before `attach`.
         """
@@ -254,7 +254,7 @@ class Throttle(Policy, ABC):
         """
 
     def learn_life(self, life: Life) -> None:
-        """What there is to plan with. Called once, before `attach`."""
+        """The facts that a throttle plans with. Called once, before `attach`."""
 
     def dram_bytes(self) -> int:
         """Returns the memory that the policy needs, in bytes."""
@@ -331,7 +331,7 @@ class ReadDisturb(Policy, ABC):
         """A block's counter of reads begins anew because a plan said so."""
 
     def on_erased(self, block: int, role: int, reads: int, source: str, now_ns: int) -> None:
-        """A block with a role was erased by a source after so many host reads."""
+        """A block with a role was erased by a source after this number of host reads."""
 
     def dram_bytes(self) -> int:
         """Returns the memory that the policy needs, in bytes. Asked after `attach`."""
@@ -511,7 +511,7 @@ class Wear(Policy, ABC):
         """
 
     def learn_life(self, life: Life) -> None:
-        """What the flash stands. Called once, before `attach`."""
+        """The endurance of the flash. Called once, before `attach`."""
 
 
 class Order(Policy, ABC):

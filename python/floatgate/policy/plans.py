@@ -1,4 +1,4 @@
-"""What policies plan: pages that move, blocks that are reclaimed, and where their data goes."""
+"""Plans of policies: pages that move, blocks that are reclaimed, and the place of their data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OWN = 4
 
 
 class Stream(NamedTuple):
-    """What is written together: each plane has an open block for each stream.
+    """Data that is written together: each plane has an open block for each stream.
 
     A drive keeps one block of each plane from data for each stream of a policy, unless the policy's
     `spare_slots` says otherwise.
@@ -23,7 +23,7 @@ class Stream(NamedTuple):
     role: int = 0
     """The role of its blocks; 0: ordinary ones. Others are those of `ReadDisturb.role_names`."""
     pick: str = "oldest"
-    """Which free block is opened: `oldest` (free longest), `least-worn` or `most-worn`."""
+    """The free block to open: `oldest` (free longest), `least-worn` or `most-worn`."""
     fallback: int | None = None
     """The stream that takes the data where there is no block to open. Of a read-disturb policy:
     `GC`, `WEAR` or an earlier one of its own; None: `GC`. Of a page-choice policy: None, `HOST`."""
@@ -32,7 +32,7 @@ class Stream(NamedTuple):
 
 
 class Append(NamedTuple):
-    """Where pages are copied to: behind what a partly written block holds.
+    """The target of a copy: the unwritten pages of a partly written block.
 
     A block of the same plane, opened for one of the policy's own streams.
     """
@@ -41,7 +41,7 @@ class Append(NamedTuple):
 
 
 class Fresh(NamedTuple):
-    """Where pages are copied to: a block opened for them, which stays partly written.
+    """The target of a copy: a new block, which stays partly written.
 
     `on_open` says which. Pages that do not fit go to the open block of the stream, one of the
     policy's own.
@@ -92,7 +92,7 @@ Step = Copy | Reclaim | Seal | SetRole | ResetReads
 
 
 class Plan(NamedTuple):
-    """What a policy wants done, step by step: all in the plane of the first step's block.
+    """The steps that a policy requests: all in the plane of the first step's block.
 
     A step whose block was erased since the plan was made is dropped.
     """

@@ -1,4 +1,4 @@
-"""Which code a policy runs: a digest of its files, if they hold what is in memory."""
+"""The code of a policy: a digest of its files, if they hold what is in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import CodeType, FunctionType, ModuleType
 from floatgate import engine
 
 _read: dict[str, tuple[ModuleSpec | None, bytes]] = {}
-"""What the file of a module held when it was first looked at, since its last import."""
+"""The content of a module's file when it was first read, since its last import."""
 
 
 def digest_of_module(module: ModuleType) -> str | None:

@@ -1,4 +1,4 @@
-"""Which of several runs somebody asks for, in a few words."""
+"""A choice among several runs, in a few words."""
 
 from __future__ import annotations
 

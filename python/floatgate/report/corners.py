@@ -1,4 +1,4 @@
-"""Where in a plot of lines there is room for a legend."""
+"""The place for a legend in a plot of lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _BETWEEN = 40
 
 
 def _drawn(spec: Mapping[str, Any]) -> Iterator[tuple[float, float]]:
-    """Where something is drawn, as shares of both axes."""
+    """The points that are drawn, as shares of both axes."""
     layers = [layer for layer in spec.get("layer", [spec]) if "encoding" in layer]
     found: list[tuple[str, list[tuple[Any, float, float]]]] = []
     scales: dict[str, Any] = {"x": {}, "y": {}}

@@ -53,7 +53,7 @@ _NAMED = (
 
 
 def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
-    """Which share of the requests took longer, a plot for each operation.
+    """The share of requests that took longer, a plot for each operation.
 
     Both axes are logarithmic, so that the percentiles are lines at equal distances.
     """
@@ -122,7 +122,7 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
 
 
 def _least(beyond: Sequence[float]) -> float:
-    """Where the axis of shares ends: at the decade below the last, and no further than 1e-5.
+    """The end of the axis of shares: at the decade below the last, and no further than 1e-5.
 
     >>> _least([1.0, 0.003, 0.0]), _least([1e-9]), _least([1.0, 0.0])
     (0.001, 1e-05, 0.1)

@@ -1,4 +1,4 @@
-"""What all plots of a report share: a chart of altair, or the sentence that stands for it."""
+"""The basis of all plots of a report: a chart of altair, or the sentence that stands for it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def unity(axis: str, height: object = HEIGHT) -> Chart:
 
 
 def chosen(field: str) -> Chart:
-    """What a click on the legend brings out."""
+    """The effect of a click on the legend."""
     import altair as alt
 
     return alt.selection_point(name="chosen", fields=[field], bind="legend")
@@ -114,7 +114,7 @@ def wide(values: Sequence[float], factor: float) -> bool:
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:
-    """Where a logarithmic axis has its lines: at powers of ten, and between where they are few.
+    """The lines of a logarithmic axis: at powers of ten, and between where they are few.
 
     >>> log_ticks([3, 4_000]), log_ticks([0.9, 30])
     ([1.0, 10.0, 100.0, 1000.0, 10000.0], [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0])
@@ -153,7 +153,7 @@ def asked(plot: Plot, known: Collection[str], above: str = "") -> str | None:
         word = word.partition(".")[0]
     if word not in known:
         raise UnknownNameError(
-            f"the plot `{plot.title or plot.kind}`: `{plot.measure}` is no measure of "
+            f"the plot `{plot.title or plot.kind}`: `{plot.measure}` is not a measure of "
             f"`{plot.kind}`; there are {', '.join(known)}"
         )
     return word

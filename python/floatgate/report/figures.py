@@ -35,7 +35,7 @@ _DASHES = [[1, 0], [4, 2], [1.5, 1.5], [6, 2, 1.5, 2], [8, 3], [3, 1, 1, 1, 1, 1
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 
 FORMATS = ("svg", "pdf")
-"""What figures can be."""
+"""The formats of figures."""
 
 
 def save(
@@ -46,7 +46,7 @@ def save(
 
     pages.need_packages("a figure")
     if format not in FORMATS:
-        raise UnknownNameError(f"`{format}` is no format of figures; {hint(format, FORMATS)}")
+        raise UnknownNameError(f"`{format}` is not a format of figures; {hint(format, FORMATS)}")
     if columns not in WIDTHS:
         raise InputError(f"a figure is 1 or 2 columns wide, not {columns}")
     if not report.runs.runs:
@@ -92,7 +92,7 @@ def _named(plots: Mapping[str, Drawn], only: Sequence[str]) -> dict[str, Drawn]:
 
 
 def _called(file: str) -> str:
-    """What a figure is called: its file without number and format.
+    """The name of a figure: its file without number and format.
 
     >>> _called("03-latency-of-writes.svg")
     'latency-of-writes'

@@ -20,10 +20,9 @@ from floatgate.report.model import Report
 from floatgate.report.page import FIRST, html, parts, usual_title
 from floatgate.result.comparison import Comparison
 from floatgate.result.folder import RESULT
-from floatgate.result.lists import LIST, read_list
+from floatgate.result.lists import LIST, named, read_list
 from floatgate.result.load import differences
 from floatgate.result.run import Result
-from floatgate.result.tables import named
 
 SHAPES_RESULTS = False
 
@@ -57,7 +56,7 @@ class _Found(NamedTuple):
 
 
 class Live:
-    """What the page shows: the runs in or below folders, whenever it asks.
+    """The content of the page: the runs in or below folders, whenever it asks.
 
     Attributes:
         standing: How far the runs at work have come, if somebody says it.

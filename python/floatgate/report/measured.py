@@ -321,7 +321,7 @@ def _line_chart(
 
 
 def default_axis(names: Names) -> str | None:
-    """What lines go along: of what varies, the name with the most numbers."""
+    """The setting along a line: of those that vary, the one with the most numbers."""
     known = {n: len(names.numbers(n) or ()) for n in names.varied if n != SEED}
     best = max(known, key=lambda name: known[name], default=None)
     return best if best is not None and known[best] >= 3 else None

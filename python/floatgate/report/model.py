@@ -16,9 +16,12 @@ class Finding(NamedTuple):
     stands as a text. `unit` is one of the units of `floatgate.result.measures`, and empty for plain
     numbers. `stand_in` marks what came from stand-ins of traces that are not at hand. `kind` is one
     of `floatgate.report.verdicts.KINDS`. `band` says how far ours may be from the published number,
-    as a share of it: see `floatgate.report.verdicts`. Rows of one `fact` show one number or relation
-    of the publication under several readings; without a fact a row is one. `change` names the change
-    of policy that turns the row to `differs`. `runs` are the names of the runs that ours was measured by, `by` those of what is no run: the
+    as a share of it: see `floatgate.report.verdicts`. Rows of one `fact` show one number or
+    relation
+    of the publication under several readings; without a fact a row is one. `change` names the
+    change
+    of policy that turns the row to `differs`. `runs` are the names of the runs that ours was
+    measured by, `by` those of what is no run: the
     first says whether it is a life, a bench, a chip of the library, the description of a workload,
     its demand, or a formula.
     """

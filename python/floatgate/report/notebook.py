@@ -1,4 +1,4 @@
-"""What notebooks show of a result: a piece of HTML that needs no script and no network."""
+"""The display of a result in notebooks: a piece of HTML that needs no script and no network."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def html(report: Report, *, nonce: str | None = None) -> str:
 
 
 def parts(report: Report) -> dict[str, Any]:
-    """What the templates of a report need.
+    """The values that the templates of a report need.
 
     Raises:
         InputError: There is no run, or a plot names what is not there.
@@ -114,7 +114,7 @@ def _placed(plots: Sequence[Drawn]) -> list[tuple[str, str, bool]]:
 
 
 UNEVEN = 60
-"""So many pixels in height do neighbours differ by, at most."""
+"""The greatest difference in height of neighbours, in pixels."""
 
 FIRST = {"prose": 1, "tables": 6, "plots": 8}
 """So much stands ahead of the details: an overview of five screens at most."""
@@ -123,7 +123,7 @@ FEW = 12
 """Runs whose numbers belong to the overview."""
 
 PICTURES = 4
-"""So many runs with snapshots are shown as pictures of their drives."""
+"""The most runs whose drives are shown as pictures."""
 
 
 def _pictures(names: Names) -> list[tuple[str, dict[str, Any]]]:
@@ -148,7 +148,7 @@ def usual_title(comparison: Comparison) -> str:
 
 
 def data(names: Names) -> dict[str, Any]:
-    """What the page computes with: every number of every run, and every setting.
+    """The data of the page: every number of every run, and every setting.
 
     What all runs share stands once. `timing` is left out: it alone differs between equal runs.
     """
@@ -287,7 +287,7 @@ COLUMNS = 6
 
 
 def _parameters(names: Names) -> tuple[list[str], list[list[str]]]:
-    """What varied as columns: their headings, and for each run its values."""
+    """The varied settings as columns: their headings, and for each run its values."""
     own, shared = names.varied, list[str]()
     if len(own) > COLUMNS:
         own, shared = own[: COLUMNS - 1], own[COLUMNS - 1 :]
@@ -373,7 +373,7 @@ _DIGESTS = ("build", "SHA-256 of the trace", "configuration", "run")
 
 
 def _provenance(names: Names) -> tuple[_Origins, _Origins]:
-    """Where the numbers come from by name, each value with its runs: in words, and as digests."""
+    """The provenance of the numbers by name, each value with its runs: in words, and as digests."""
     rows = []
     for run in names.runs:
         provenance = run.data["provenance"]

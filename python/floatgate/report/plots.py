@@ -38,13 +38,13 @@ def draw(report: Report, names: Names) -> list[Drawn]:
     """
     for plot in report.plots:
         if plot.kind not in _DRAW:
-            raise UnknownNameError(f"`{plot.kind}` is no kind of plot; {hint(plot.kind, KINDS)}")
+            raise UnknownNameError(f"`{plot.kind}` is not a kind of plot; {hint(plot.kind, KINDS)}")
     wanted = report.plots or usual(names)
     return [drawn for plot in wanted for drawn in _DRAW[plot.kind](plot, names)]
 
 
 def usual(names: Names) -> list[Plot]:
-    """What suits these runs.
+    """The default plots of these runs.
 
     One: where its time goes, its latencies, its course. Some: their measures as bars, or as lines
     where something with numbers varies, then the same. Many: few of them as curves.

@@ -171,7 +171,7 @@ def counts(tables: Sequence[Table]) -> dict[str, dict[str, int]]:
 
 
 def headline(report: Report) -> tuple[str, str]:
-    """What a report begins with, and a command ends with: the finding, then what became of facts."""
+    """What a report begins with and a command ends with: the finding, then the facts."""
     return report.says, sentence(report.tables)
 
 

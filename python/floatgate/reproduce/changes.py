@@ -1,6 +1,7 @@
 """Changes of policies that undo what a study reproduces: the proof that its rows can fail.
 
-A study lists them in `changes.toml`: what each change is called, which policies it puts in the place
+A study lists them in `changes.toml`: what each change is called, which policies it puts in the
+place
 of others, and which rows then have to differ. A row that agrees although no change can undo it says
 nothing of a policy, so it becomes a check.
 """
@@ -11,7 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from floatgate.experiments import Experiment
 from floatgate.report.model import Finding, Table
@@ -19,11 +20,14 @@ from floatgate.report.verdicts import DIRECTION, REPRODUCED, verdict
 
 FILE = "changes.toml"
 
+E = TypeVar("E", bound=Experiment)
+
 
 class Change(NamedTuple):
     """Policies by the text of those whose place they take, and the rows that this turns.
 
-    A key such as `victim=` names a family of which the study says nothing. `turns` has facts, or rows by what they are about, that are to differ in every form of the study
+    A key such as `victim=` names a family of which the study says nothing. `turns` has facts, or
+    rows by what they are about, that are to differ in every form of the study
     that measures them; those of `turns_full` do so in the full form.
     """
 
@@ -64,7 +68,7 @@ def marked(tables: Sequence[Table], changes: Sequence[Change], *, quick: bool) -
     return [table._replace(rows=[*rows(table)]) for table in tables]
 
 
-def changed(experiment: Experiment, policies: Mapping[str, str]) -> Experiment:
+def changed(experiment: E, policies: Mapping[str, str]) -> E:
     """The experiment with other policies under the labels that it has."""
     if not policies:
         return experiment

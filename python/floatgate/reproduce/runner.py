@@ -150,7 +150,7 @@ def _reported(
 
 
 def _missed(tables: Sequence[Table]) -> list[str]:
-    """What is no result of a model and does not lie in its band, or does not follow as it should."""
+    """What is no result of a model, and beyond its band or not as it should follow."""
     rows = [row for table in tables for row in table.rows if row.kind not in ("output", "beyond")]
     unequal = [row for row in rows if row.kind == "follows" and verdict(row) == DIFFERS]
     return [*claims.beyond(row for row in rows if row.kind != "follows"),

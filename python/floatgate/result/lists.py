@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from floatgate.engine import InputError
-from floatgate.result.files import content, json_of
+from floatgate.result.files import content, json_of, replace
 
 LIST = "comparison.json"
 """In a folder of results: which of them were compared, and what varied."""
@@ -77,3 +77,37 @@ def read_sweep(path: Path) -> list[tuple[str, Mapping[str, str]]]:
     except (ValueError, LookupError, TypeError, RecursionError):
         pass
     raise InputError(f"{path}: this list of runs is damaged; the same sweep makes it anew")
+
+
+PLANNED = "planned.json"
+"""In a folder of results while they are made: which runs were asked for, and what each is called.
+
+It goes when `comparison.json` comes, so it is there where a command was interrupted.
+"""
+
+
+def write_planned(folder: Path, runs: Sequence[tuple[str | None, Mapping[str, str]]]) -> None:
+    """Stores what runs are called before they are there; those without a name are left out.
+
+    Raises:
+        OSError: It cannot be stored.
+    """
+    listed = [{"run_id": name, "variant": dict(variant)} for name, variant in runs if name]
+    value = {"schema": "floatgate.planned/1", "runs": listed}
+    replace(folder / PLANNED, json.dumps(value, indent=1) + "\n")
+
+
+def named(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
+    """What runs of a folder are called by the comparison, the sweep and what was interrupted there.
+
+    Raises:
+        InputError: One of the lists cannot be read.
+    """
+    if (folder / LIST).exists():
+        value = read_list(folder / LIST)
+        for run_id, variant in zip(value["runs"], value["variants"], strict=True):
+            yield folder / run_id, variant
+    for name in (SWEEP, PLANNED):
+        if (folder / name).exists():
+            for run_id, variant in read_sweep(folder / name):
+                yield folder / run_id, variant

@@ -13,7 +13,7 @@ from floatgate.hints import file_hint
 from floatgate.mistakes import NoFileError, kind_of
 from floatgate.result.comparison import Comparison
 from floatgate.result.folder import RESULT
-from floatgate.result.lists import LIST, read_list
+from floatgate.result.lists import LIST, named, read_list
 from floatgate.result.run import Result
 from floatgate.result.values import flat
 
@@ -118,7 +118,23 @@ def _one(path: Path, mistakes: list[InputError]) -> Comparison | list[Result]:
                 "of runs in it, as `floatgate run --out` and `floatgate compare` leave them"
             )
         )
-    return _results(inside, mistakes)
+    return _called(path, _results(inside, mistakes), mistakes)
+
+
+def _called(
+    folder: Path, runs: list[Result], mistakes: list[InputError]
+) -> Comparison | list[Result]:
+    """Runs called as they were typed, in that order, where an interrupted command left a list."""
+    try:
+        known = {path.name: variant for path, variant in named(folder)}
+    except InputError as error:
+        mistakes.append(error)
+        return runs
+    if not runs or not all(run.run_id in known for run in runs):
+        return runs
+    order = {name: at for at, name in enumerate(known)}
+    runs = sorted(runs, key=lambda run: order[run.run_id])
+    return Comparison(runs, [known[run.run_id] for run in runs])
 
 
 def _comparison(folder: Path, mistakes: list[InputError]) -> Comparison | list[Result]:

@@ -13,7 +13,7 @@ from floatgate.hints import file_hint
 from floatgate.mistakes import FileError, NoFileError, PackageError
 from floatgate.result.comparison import typed
 from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES
-from floatgate.result.lists import LIST, SWEEP, read_list, read_sweep
+from floatgate.result.lists import named
 from floatgate.result.run import Result
 
 if TYPE_CHECKING:
@@ -82,17 +82,6 @@ def _stored(folders: Folders) -> Iterator[_Row]:
                 variants[above] = dict(named(above))
             result = Result.from_file(path)
             yield path.parent, result, variants[above].get(path.parent, {})
-
-
-def named(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
-    """What runs of a folder were called in the comparison and the sweep there."""
-    if (folder / LIST).exists():
-        value = read_list(folder / LIST)
-        for run_id, variant in zip(value["runs"], value["variants"], strict=True):
-            yield folder / run_id, variant
-    if (folder / SWEEP).exists():
-        for run_id, variant in read_sweep(folder / SWEEP):
-            yield folder / run_id, variant
 
 
 _MOST = 1_000_000

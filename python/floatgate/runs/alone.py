@@ -1,4 +1,4 @@
-"""What flows lose to each other: each flow's run without the others."""
+"""The loss of flows to each other: each flow's run without the others."""
 
 from __future__ import annotations
 

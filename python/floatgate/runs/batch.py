@@ -19,7 +19,8 @@ from floatgate.policy.finder import Finder
 from floatgate.policy.permission import code_allowed, typed
 from floatgate.result.comparison import Comparison, Failure
 from floatgate.result.files import prepare_folder, reason, tidy
-from floatgate.result.folder import call_also
+from floatgate.result.folder import RESULT, call_also
+from floatgate.result.lists import PLANNED, write_planned
 from floatgate.result.names import label, where
 from floatgate.result.run import Result
 from floatgate.result.values import identity
@@ -83,7 +84,7 @@ class Checked(NamedTuple):
 def check(
     jobs: Sequence[Job], varied: Sequence[Mapping[str, str]], progress: Report | None = None
 ) -> list[Checked]:
-    """What each job will be: its resolved drive, its name, the preconditioned drive that it needs.
+    """Each job: its resolved drive, its name, the preconditioned drive that it needs.
 
     Args:
         jobs: What is to run.
@@ -149,7 +150,7 @@ def together(
 
 
 def _merged(variants: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
-    """What several variants are called, each value once.
+    """The name of several variants, each value once.
 
     >>> _merged([{"workload": "a", "seed": "1"}, {"workload": "b", "seed": "1"}])
     {'workload': 'a = b', 'seed': '1'}
@@ -161,7 +162,7 @@ def _merged(variants: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
 
 
 def planned(job: Job, progress: Callable[..., object] | None = None) -> Checked:
-    """What a job will be.
+    """The description of a job.
 
     Raises:
         InputError: It could not start.
@@ -217,9 +218,11 @@ def carry_out(
             if isinstance(found, Result):
                 outcomes[index] = found
             elif found is not None:
-                remade.append(f"{out}/{plan.job.run_id}: {found}; this run is made again")
+                remade.append(f"{out}/{plan.job.run_id}: {found}; this run is repeated")
         left = [index for index in range(len(plans)) if index not in outcomes]
         jobs = [plans[index].job for index in left]
+        if out is not None and jobs:
+            _write_planned(plans, varied, Path(out))
         reused = len(outcomes)
         tally = _Tally(len(jobs), reused, remade)
         ended = _run(jobs, executor or local(workers, len(jobs)), progress, tally)
@@ -232,7 +235,19 @@ def carry_out(
             tidy(Path(out))
             if comparison.runs:
                 _write_list(comparison, out)
+            (Path(out) / PLANNED).unlink(missing_ok=True)
     return comparison
+
+
+def _write_planned(
+    plans: Sequence[Checked], varied: Sequence[Mapping[str, str]], out: Path
+) -> None:
+    """Keeps the names of runs for whoever looks while they are made, or after an interruption."""
+    names = [(plan.job.run_id, variant) for plan, variant in zip(plans, varied, strict=True)]
+    try:
+        write_planned(out, names)
+    except OSError as error:
+        raise FileError(f"{out}: no result can be stored here ({reason(error)})") from error
 
 
 def _call(outcome: Result | Failure, names: Sequence[str]) -> None:
@@ -355,6 +370,10 @@ def _folder(out: str | None) -> Iterator[None]:
     try:
         yield
     finally:
+        # Names of runs that are not there are of no use.
+        if out is not None and not any(Path(out).glob(f"[!.]*/{RESULT}")):
+            with suppress(OSError):
+                (Path(out) / PLANNED).unlink(missing_ok=True)
         for folder in made:
             with suppress(OSError):
                 folder.rmdir()

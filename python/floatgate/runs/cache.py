@@ -14,12 +14,12 @@ from typing import NamedTuple
 from floatgate.mistakes import FileError
 
 NAME = "floatgate-cache"
-"""What the folder is called."""
+"""The name of the folder."""
 
 _TAG = "CACHEDIR.TAG"
 # The first line is what backup programs look for: https://bford.info/cachedir/.
 _MARK = """Signature: 8a477f597d28d172789f06886806bc55
-# floatgate keeps here what it can make again. This folder may be deleted at any time.
+# floatgate keeps files here that it can reproduce. This folder may be deleted at any time.
 """
 _LIMIT = "4GiB"
 
@@ -31,17 +31,17 @@ class Cache(NamedTuple):
     limit: str
 
     def state(self, name: str) -> Path:
-        """Where the preconditioned drive of this name lies, if it is there."""
+        """The path of the preconditioned drive of this name, if it exists."""
         return Path(self.folder) / "states" / name
 
     @property
     def unprinted(self) -> Path:
-        """Where results lie that could not be printed, and that nobody had asked to store."""
+        """The folder of results that could not be printed and were not stored elsewhere."""
         return Path(self.folder) / "unprinted"
 
     @property
     def locks(self) -> Path:
-        """Where the files lie that say who is making a state."""
+        """The folder of the files that name the maker of each state."""
         return Path(self.folder) / "locks"
 
 

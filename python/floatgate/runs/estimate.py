@@ -1,4 +1,4 @@
-"""What a sweep will take: time from a short run and a model, memory from the geometry.
+"""The estimate of a sweep: time from a short run and a model, memory from the geometry.
 
 The model counts page operations. A filled drive under random writes has a write amplification near
 that of FIFO collection (Desnoyers, SYSTOR 2012), x = exp(-(1 - x) / rho) and 1 / (1 - x), and of
@@ -35,7 +35,7 @@ START_SECONDS = 0.2
 
 
 class Estimate(NamedTuple):
-    """What a sweep has still to do. `bytes` is the memory of all workers together at most."""
+    """The remaining work of a sweep. `bytes` is the memory of all workers together at most."""
 
     runs: int
     done: int
@@ -60,7 +60,7 @@ class _Work(NamedTuple):
 
 
 def estimate(plans: Sequence[Checked], workers: int | None = None) -> Estimate:
-    """What the runs that are not there yet will take; makes a run of half a second to find out."""
+    """Estimates the runs that are missing; makes a run of half a second to find out."""
     left, factors = [], []
     for plan in plans:
         result = finished(plan.job)

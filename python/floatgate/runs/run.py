@@ -54,7 +54,7 @@ def run(
         out: The folder in which the run is stored, as `OUT/RUN-ID/` with `result.json` and the
             tables of `record` as Parquet files.
         record: Which tables are stored: some of `requests`, `series`, `blocks` and `snapshots`,
-            or none; by default the first three. What is not recorded costs nothing. With
+            or none; by default the first three. Tables that are not recorded cost nothing. With
             `snapshots`, `floatgate.view` shows the drive over time.
         progress: Called some ten times a second with the stage (`opening`; `reading`,
             `filling` and `ageing` where the drive is made ready; `running`), the records, requests

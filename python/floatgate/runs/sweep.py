@@ -27,7 +27,7 @@ from floatgate.workloads.catalogue import Folders, trace_folders
 
 
 class Experiment(experiments.Experiment):
-    """Which runs to make, which numbers to look at, and what was published of them.
+    """A set of runs, the numbers to look at, and published values.
 
     >>> experiment = Experiment(
     ...     "spare",
@@ -86,7 +86,7 @@ def sweep(
     """Makes the runs of an experiment that are not there yet.
 
     Every run is checked before the first starts, and stored as soon as it is done. A sweep that was
-    stopped goes on where it was: a finished run is never made again.
+    stopped goes on where it was: a finished run is never repeated.
 
     Args:
         experiment: An experiment, or its file (see docs/experiments.md).

@@ -1,4 +1,4 @@
-"""Which runs a comparison has: lists of values, and every combination of them."""
+"""The runs of a comparison: lists of values, and every combination of them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Axis(NamedTuple):
     values: tuple[str, ...]
 
     def argument(self, value: str) -> str:
-        """What the engine reads for one of the values."""
+        """The text of one value for the engine."""
         return f"{self.name}={value}" if self.kind in ("policy", "set") else value
 
 
 class Variant(NamedTuple):
-    """What one run of a comparison is made of. `varied` has what differs between the runs."""
+    """The parts of one run of a comparison. `varied` has what differs between the runs."""
 
     drive: str
     workload: str
@@ -53,7 +53,7 @@ def expand(drive: Names, workload: Names, policy: Lists, set: Lists, seed: Seeds
     """Every combination of the values given; what is named first varies slowest.
 
     Raises:
-        InputError: A list has an empty place, something is given twice, or a seed is no seed.
+        InputError: A list has an empty place, something is given twice, or a seed is not valid.
     """
     axes = [_named("drive", drive), _named("workload", workload)]
     axes += _settings("policy", policy)

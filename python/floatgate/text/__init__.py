@@ -1,3 +1,3 @@
-"""What there is to read, in words for a terminal: at most 80 columns."""
+"""Pages of text for a terminal: at most 80 columns."""
 
 SHAPES_RESULTS = False

@@ -1,4 +1,4 @@
-"""What the test bench found out about a chip, as text. `=` marks what the model was given."""
+"""The results of the test bench for a chip, as text. `=` marks what the model was given."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _wear(found: Mapping[str, Any]) -> str:
 
 
 def places(cycles: Sequence[int], rated: int) -> list[int]:
-    """Where the measured life is shown: fresh, parts and multiples of the rating, its end.
+    """The shown points of the life: fresh, parts and multiples of the rating, its end.
 
     >>> places([0, 1000, 2000, 3000, 4000], 2000)
     [0, 1, 2, 4]

@@ -1,4 +1,4 @@
-"""What the model of the cells showed, in words."""
+"""The results of the cell model, in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST_RATE = 1e-20
 
 
 def simulated(result: Result, style: Style) -> str:
-    """What the run showed of wear, cells and errors; nothing where no years are asked for."""
+    """Wear, cells and errors of the run; nothing where no years are asked for."""
     life = result.data["lifetime"]
     if life is None:
         return ""

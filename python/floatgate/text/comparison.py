@@ -179,7 +179,7 @@ def _labels(comparison: Comparison, groups: Sequence[Sequence[int]]) -> list[lis
 
 
 def _legend(labels: Sequence[Sequence[str]]) -> str:
-    """What distinguishes the runs, by their numbers: columns, or words where these are too wide."""
+    """The differences of the runs, by their numbers: columns, or words where these are too wide."""
     header, *rows = labels
     width = len(str(len(rows)))
     table = _aligned([["", *header], *([str(i), *row] for i, row in enumerate(rows, 1))])
@@ -315,7 +315,7 @@ def _width(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _several(values: Iterable[object]) -> str:
-    """What the runs have, each thing once; of many the first and the last.
+    """The features of the runs, each once; of many the first and the last.
 
     >>> _several([1, 2, 1]), _several("abcdef")
     ('1 | 2', 'a .. f')

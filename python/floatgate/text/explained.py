@@ -1,4 +1,4 @@
-"""What each warning and error means, and what to do about it: `floatgate explain CODE`."""
+"""The meaning of each warning and error, and the remedy: `floatgate explain CODE`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WARNINGS: Mapping[str, Explained] = {
         "than 5 %, so neither is the one that lasts.",
         "Begin at the state that the workload itself leaves: fill the drive, and age it by the "
         "workload. After --steady alone, random writes have aged it, and a workload with skew "
-        "moves on from there. Where the workload has aged the drive, make the run longer.",
+        "moves on from there. If the workload has aged the drive, make the run longer.",
         True,
         "--steady --set precondition.age=workload",
     ),
@@ -174,11 +174,11 @@ ADDED = {
     "--set precondition.fill=full": "every page holds something before the run.",
     "--set precondition.fill=touched": "what the run reads is written before it.",
 }
-"""What the words do that some warnings advise to add."""
+"""The effect of the options that some warnings advise."""
 
 
 def to_add(codes: Iterable[str], before: Mapping[str, Any]) -> dict[str, str]:
-    """What to add to the command because of these warnings, and what it does.
+    """The options to add because of these warnings, and their effect.
 
     Args:
         codes: Those of the warnings.
@@ -407,7 +407,7 @@ ERRORS: Mapping[str, Mistake] = {
 
 
 def page(code: str | None = None, *, colour: bool = False) -> str:
-    """What a warning or an error means and what to do; without a code, all of them.
+    """The meaning of a warning or an error, and the remedy; without a code, all of them.
 
     Raises:
         InputError: There is no such code.

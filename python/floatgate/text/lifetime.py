@@ -102,7 +102,7 @@ def _covered(result: Result) -> str:
 
 
 def _left_out(life: dict[str, Any]) -> list[str]:
-    """What was not simulated, and what was not applied."""
+    """The parts that were not simulated or not applied."""
     said = []
     part, missing = life.get("part"), life.get("not_modelled")
     if part:
@@ -117,7 +117,7 @@ def _left_out(life: dict[str, Any]) -> list[str]:
 
 
 def _life(result: Result, style: Style) -> str:
-    """What the years are worked out from."""
+    """The evidence for the years."""
     life = result.data["lifetime"]
     found, recovery = life["range"], life["with_recovery"]
     if life["why"] is not None and found is None:
@@ -169,7 +169,7 @@ def _life(result: Result, style: Style) -> str:
 
 
 def _rates(result: Result) -> str:
-    """What the run wrote, at which write amplification."""
+    """The bytes that the run wrote, and its write amplification."""
     life = result.data["lifetime"]
     closed = result.data["provenance"]["config"]["host"]["mode"] == "queue-depth"
     pace = ", as fast as the drive takes them," if closed else ""
@@ -210,7 +210,7 @@ def _reached(target: dict[str, Any], *, counts_recovery: bool) -> str:
 
 
 def advised(advice: Advice, *, colour: bool = False) -> str:
-    """What reaches the target; nothing where it is reached, or not known to be missed."""
+    """The changes that reach the target; nothing if it is reached, or not known to be missed."""
     data, style = advice.data, Style(colour)
     if data["reached"] is not False:
         return ""

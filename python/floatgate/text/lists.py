@@ -1,4 +1,4 @@
-"""What comes along, as pages to read: policies and chips."""
+"""Built-in policies and chips, as pages to read."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _range(values: Sequence[float], unit: float) -> str:
 
 
 def _page_order(known: Mapping[str, Any]) -> str:
-    """Which pages are of which type, and what programming a page again spoils."""
+    """The type of each page, and the pages that a second program destroys."""
     types, pages = known["page_types"], known["pages_per_block"]
     if known["bits_per_cell"] == 1:
         return "programming a page again disturbs no other page (WOM-safe: all)"

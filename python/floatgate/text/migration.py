@@ -1,4 +1,4 @@
-"""What became of other simulators' files, as pages to read."""
+"""The conversion of other simulators' files, as pages to read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def conversion(all_of: Sequence[Converted], out: Path) -> str:
-    """What became of other simulators' files, on one screen."""
+    """The conversion of other simulators' files, on one screen."""
     lines: list[str] = []
     lost: dict[str, list[str]] = {}
     for converted in all_of:
@@ -58,7 +58,7 @@ def conversion(all_of: Sequence[Converted], out: Path) -> str:
 
 
 def fates(all_of: Sequence[Converted]) -> str:
-    """What became of each parameter of other simulators' files."""
+    """The fate of each parameter of other simulators' files."""
     from floatgate.experiments.toml import inline
 
     heads = {

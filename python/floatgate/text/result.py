@@ -64,7 +64,7 @@ def head(result: Result, style: Style, first: str = "") -> str:
 
 
 def effort(result: Result) -> str:
-    """Which run it was, and what it took."""
+    """The name of the run, and its cost."""
     timing = result.timing
     took = f"simulated in {duration(timing['wall_seconds'] * 1e9)} of wall time"
     if timing["cpu_seconds"] is not None:
@@ -110,7 +110,7 @@ def _operations(result: Result) -> list[str]:
 
 
 def _causes(result: Result, style: Style) -> str:
-    """Where a request's time goes: the causes below each other, the operations side by side."""
+    """The causes of a request's time: the causes below each other, the operations side by side."""
     ops = _operations(result)
     if len(ops) > 4:
         ops.remove("all")  # Five do not fit a line.
@@ -125,7 +125,7 @@ def _causes(result: Result, style: Style) -> str:
 
 
 def _slow(host: Mapping[str, Any]) -> str:
-    """Which requests are the slowest."""
+    """The slowest requests."""
     found = host["slowest"]
     share = three(100 * found["requests"] / host["requests"])
     return f"{share} % from {duration(found['from_ns'])} on"
@@ -151,7 +151,7 @@ def _split(split: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _flows(result: Result, style: Style) -> str:
-    """What each flow of several got."""
+    """The share of each flow."""
     flows = result.data["host"].get("flows") or {}
     seconds = result.simulated_seconds
     rows = [["", "requests", "data", "IOPS", "mean", "p99", "p99.9", "max"]]
@@ -169,7 +169,7 @@ def _shortened(name: str) -> str:
 
 
 def beside(compared: Mapping[str, Any], *, colour: bool = False) -> str:
-    """What the flows lose to each other: `compared` is what `floatgate.runs.alone` says of them."""
+    """Loss of the flows to each other: `compared` is what `floatgate.runs.alone` says of them."""
     rows = [["", "mean here", "alone", "slowdown"]]
     for name, flow in compared["flows"].items():
         slowdown = flow["slowdown"]
@@ -186,8 +186,8 @@ def _flash(result: Result, style: Style) -> str:
     kinds = [k for k in ("read", "program", "reprogram") if flash[k].total or k != "reprogram"]
     kinds.append("erase")
     often = ("host", "gc")
-    sources = [s for s in flash.program if s in often or any(flash[k][s] for k in kinds)]
-    sources = [source for source in sources if source != "total"]  # Zero, if nothing happened.
+    known = [s for s in flash.program if s != "total"]
+    sources = [s for s in known if s in often or any(flash[k][s] for k in kinds)]
     body = ""
     for form in (number, short):
         rows = [["", *sources, "total"]]
@@ -256,7 +256,7 @@ def _drive(result: Result, style: Style) -> str:
 
 
 def _buffer(buffer: Mapping[str, Any]) -> str:
-    """What the write buffer did, in pages."""
+    """The work of the write buffer, in pages."""
     most, pages = number(buffer["most"]), number(buffer["pages"])
     counts = {"absorbed": "absorbed", "sent": "flushed", "reads answered": "read_hits"}
     counts |= {"writes that waited": "waited", "left": "left"}
@@ -270,7 +270,7 @@ def _buffer(buffer: Mapping[str, Any]) -> str:
 
 
 def _energy_split(split: Mapping[str, Any]) -> str:
-    """Who the energy was for, and what the host pays for a byte."""
+    """Energy by source, and for each byte of the host."""
     sources = {source: joules for source, joules in split["source"].items() if joules}
     shown = f"of its operations: {_list(sources)}" if sources else "none of it for operations"
     if split["per_host_byte"] is not None:
@@ -288,7 +288,7 @@ def _list(counts: Mapping[str, float]) -> str:
 
 
 def _cells(result: Result, style: Style) -> str:
-    """What the model of the cells showed, where it is on."""
+    """The results of the cell model, if it is on."""
     from floatgate.text.cells import simulated
 
     return simulated(result, style)
@@ -359,7 +359,7 @@ def _checks(result: Result, style: Style) -> str:
 
 
 def _notes(result: Result, style: Style) -> str:
-    """What was found and decided when the workload was opened."""
+    """Findings and decisions at the opening of the workload."""
     workload = result.data["provenance"]["workload"]
     lines = [hanging("- ", note) for note in workload["notes"]]
     if workload["stand_in"]:
@@ -370,7 +370,7 @@ def _notes(result: Result, style: Style) -> str:
 
 
 def warnings(result: Result, style: Style, *, changing: bool | None = None) -> str:
-    """Where a number should not be trusted, or a setting could not matter.
+    """Numbers that should not be trusted, and settings without an effect.
 
     Args:
         result: Whose warnings are told.

@@ -45,7 +45,7 @@ def _unknown(catalogue: Mapping[str, Any], name: str, publishers: Sequence[str])
 
 
 def page(catalogue: Mapping[str, Any], traces: Sequence[Trace], name: str | None) -> str:
-    """What is known of the traces, and which of them are there."""
+    """Facts about the traces, and which of them are available."""
     groups = {group["name"]: group for group in catalogue["groups"]}
     if name in groups:
         title = f"{name}: {groups[name]['title']}"

@@ -34,7 +34,7 @@ KEYS = (
     "weight",
     "depth",
 )
-"""What can be said of a flow: what a part of a workload file has."""
+"""The keys of a flow: those of a part of a workload file."""
 
 _NUMBER = re.compile(r"\d+|\d*\.\d+")
 
@@ -61,7 +61,7 @@ def flows(named: Mapping[str, str] | Iterable[str]) -> str:
 
     Args:
         named: Workloads by the names of their flows, `{"db": "trace.csv:weight=4"}` or
-            `["db=trace.csv:weight=4"]`. What follows a colon is a key of a part of a workload file
+            `["db=trace.csv:weight=4"]`. After each colon is a key of a part of a workload file
             with its value (docs/flows.md).
 
     Raises:

@@ -85,7 +85,7 @@ Piece = tuple[
 
 
 class TableError(Exception):
-    """What is wrong with a file: the row (from 1), what was found, what was expected, a hint."""
+    """A mistake in a file: the row (from 1), what was found, what was expected, a hint."""
 
     def __init__(self, row: int | None, found: str, expected: str, hint: str = "") -> None:
         super().__init__(found)
@@ -126,11 +126,11 @@ class Opened:
         return Pieces(self._scan(), self._columns, self._names)
 
     def device(self, number: int) -> str:
-        """What the file calls a device."""
+        """The name of a device in the file."""
         return self._called("device", number)
 
     def process(self, number: int) -> str:
-        """What the file calls a process."""
+        """The name of a process in the file."""
         return self._called("process", number)
 
     def _called(self, role: str, number: int) -> str:
@@ -218,7 +218,7 @@ class Pieces:
             return None if self._frames is None else next(self._frames, None)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # a panic of polars is no Exception
+        except BaseException as error:  # a panic of polars is not an Exception
             found = f"it cannot be read after {self._done} rows ({_brief(error)})"
             raise TableError(None, found, "a whole Parquet file", "copy it again") from error
 
@@ -309,7 +309,7 @@ def _without_flushes(values: pl.Series, ops: pl.Series, *, blank: bool) -> pl.Se
 
 
 class Blocks:
-    """What offsets and sizes show of their unit, where the user did not say it."""
+    """Evidence of offsets and sizes about their unit, if the user did not name it."""
 
     def __init__(self, columns: Mapping[str, Column]) -> None:
         self._columns = columns
@@ -383,7 +383,7 @@ def open_table(
         flow_by: The column by which its flows are told apart: `device` or `process`.
 
     Raises:
-        WorkloadError: The file is no table of requests, or an option does not fit it.
+        WorkloadError: The file is not a table of requests, or an option does not fit it.
     """
     name = os.path.basename(path)
     for option, given in (("--event", event), ("--process", process), ("--skip-bad", skip_bad)):
@@ -427,7 +427,7 @@ def _look(path: str) -> tuple[dict[str, pl.DataType], dict[str, str]]:
         return dict(pl.read_parquet_schema(path)), pl.read_parquet_metadata(path)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a panic of polars is no Exception
+    except BaseException as error:  # a panic of polars is not an Exception
         raise WorkloadError(
             f"{name}: it cannot be read ({_brief(error)}); expected a whole Parquet file. "
             "Hint: was it copied whole?"
@@ -435,7 +435,7 @@ def _look(path: str) -> tuple[dict[str, pl.DataType], dict[str, str]]:
 
 
 def _said(name: str, metadata: Mapping[str, str], there: Mapping[str, pl.DataType]) -> Facts | None:
-    """What a file of ours says of itself."""
+    """The metadata of a file that floatgate wrote."""
     if METADATA not in metadata:
         return None
     try:
@@ -590,7 +590,7 @@ _SAYS = "`--columns` says which column holds what, " + SYNTAX
 
 
 def _suggested(there: Mapping[str, pl.DataType]) -> str | None:
-    """What the names of the columns suggest, and the types of those of times and operations."""
+    """The mapping that names of columns and types of times and operations suggest."""
     values: Sequence[Sequence[str]] = [
         ["2000-01-01T00:00:00"] if kind.is_temporal() else [] for kind in there.values()
     ]

@@ -95,22 +95,33 @@ def _errors() -> dict[str, dict[str, float]]:
     return dict(json.loads(text)["measures"])
 
 
+GOOD = 0.1
+"""A stand-in is good for what it is typically no further from."""
+
+_NAMED = {
+    "waf": "write amplification",
+    "agcr.read": "what a policy changes of read latency",
+    "agcr.write": "what a policy changes of write latency",
+    "host.read.latency_ns.mean": "the mean latency of reads",
+    "host.write.latency_ns.mean": "the mean latency of writes",
+}
+
+
 def expectation() -> str:
-    """What to expect of a run with a stand-in, in a sentence."""
-    named = {
-        "waf": "WAF",
-        "host.read.latency_ns.mean": "mean read latency",
-        "host.write.latency_ns.mean": "mean write latency",
-        "agcr.read": "what a policy changes of it, reads",
-        "agcr.write": "writes",
-    }
-    errors = {name: _errors()[measure] for measure, name in named.items()}
-    parts = [
-        f"{name} {100 * error['typical']:.0f} % (at worst {100 * error['worst']:.0f} %)"
-        for name, error in errors.items()
-    ]
+    """Returns what stand-ins are good for, and what they are not, with the errors to expect."""
+    errors = {name: _errors()[measure] for measure, name in _NAMED.items()}
+
+    def listed(good: bool) -> str:
+        return ", ".join(
+            f"{name} (typically {typical:.0f} %, at worst {worst:.0f} %)"
+            for name, error in errors.items()
+            for typical, worst in [(100 * error["typical"], 100 * error["worst"])]
+            if (error["typical"] <= GOOD) == good
+        )
+
     return (
-        "a stand-in has the statistics of its trace, not its requests: expect the errors of traces "
-        f"that the model knows, {', '.join(parts)} (docs/measured/stand-ins.md); one made from "
-        "published statistics alone is worse by an unknown amount"
+        "a stand-in has the statistics of its trace, not its requests. It is good for "
+        f"{listed(True)}; not for {listed(False)}. These are the errors to expect of traces that "
+        "the model knows (docs/measured/stand-ins.md); one made from published statistics alone "
+        "is worse by an unknown amount"
     )

@@ -124,7 +124,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn add(&mut self, other: &Self) {
-        let sum = |a: &mut Each<Source, u64>, b: &Each<Source, u64>| *a += *b;
+        let sum = |a: &mut Each<Source, u64>, b: &Each<Source, u64>| *a += b;
         self.runs += other.runs;
         self.reads += other.reads;
         self.unmapped_reads += other.unmapped_reads;

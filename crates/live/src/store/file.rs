@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Where the bytes of the drive begin.
+/// The beginning of the drive's bytes.
 const HEAD: u64 = 4096;
 const SCHEMA: &str = "floatgate.store/1";
 
@@ -18,9 +18,9 @@ pub struct FileStore {
     file: File,
 }
 
-/// What a store says of the recording that its data come from.
+/// The recording that a store's data come from.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownPages {
     /// The name of the recording, which its `.events` have too; nothing was recorded without.
     pub(crate) name: Option<String>,
     /// The digest of its text, where the server had an orderly end.
@@ -31,12 +31,12 @@ pub(crate) struct Known {
 pub struct Tie {
     file: File,
     size: u64,
-    known: Option<Known>,
+    known: Option<KnownPages>,
 }
 
 impl Tie {
-    /// What was found there; nothing in stores that were made before recordings had names.
-    pub(crate) fn known(&self) -> Option<Known> {
+    /// The content that was found; nothing in stores that were made before recordings had names.
+    pub(crate) fn known(&self) -> Option<KnownPages> {
         self.known.clone()
     }
 
@@ -120,9 +120,10 @@ impl FileStore {
         Self::lock(&file)?;
         let word = |of: &Value| of.as_str().map(str::to_owned);
         let recording = &head["recording"];
-        let known = recording
-            .is_object()
-            .then(|| Known { name: word(&recording["name"]), sha256: word(&recording["sha256"]) });
+        let known = recording.is_object().then(|| KnownPages {
+            name: word(&recording["name"]),
+            sha256: word(&recording["sha256"]),
+        });
         let tie = Tie { file: file.try_clone()?, size, known };
         Ok((Self { file }, tie))
     }

@@ -1,14 +1,14 @@
-//! `fair`: start-time fair queueing. Each request has a start tag, the virtual time at which its flow
-//! has had its share up to it, and the least tag goes first. So whoever asks for little hardly waits,
-//! and whoever was idle has saved nothing up.
+//! `fair`: start-time fair queueing. Each request has a start tag, the virtual time at which its
+//! flow has had its share up to it, and the least tag goes first. So whoever asks for little hardly
+//! waits, and whoever was idle has saved nothing up.
 //!
 //! A request's tag is the virtual time when it came or the end of the flow's request before it,
-//! whichever is later; that end lies its cost over the flow's weight further. Virtual time is the tag
-//! of the request that went last.
+//! whichever is later; that end lies its cost over the flow's weight further. Virtual time is the
+//! tag of the request that went last.
 
 use super::{Arbitration, HeadView};
 use crate::info::{Family, PolicyInfo, Wanted};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::Watch;
 use kernel::Time;
 
@@ -20,9 +20,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
             SIGMETRICS 2004",
     params: &[ParamInfo {
         name: "cost",
-        kind: Kind::Word(&["bytes", "requests"]),
+        kind: ParamKind::Word(&["bytes", "requests"]),
         default: "bytes",
-        doc: "What shares are counted in: the bytes of requests, or requests.",
+        doc: "The unit of shares: the bytes of requests, or requests.",
     }],
     wants: |_| Some(Wanted::Flows),
     ..PolicyInfo::of(Family::Arbitration)

@@ -1,8 +1,8 @@
 //! Family arbitration: whose request goes into the drive next?
 //!
-//! The drive has places for so many requests at once. Those that find none wait outside, each flow's in
-//! a queue of their own, and when a place is free an arbiter says from which queue the next one comes.
-//! The FTL never asks it: the host's side does.
+//! The drive has a limited number of places for requests. Those that find none wait outside, each
+//! flow's in a queue of their own, and when a place is free an arbiter says from which queue the
+//! next one comes. The FTL never asks it: the host's side does.
 
 use ftl::Watch;
 use kernel::{Prio, Time};
@@ -26,8 +26,8 @@ pub struct HeadView {
 
 /// Family **arbitration**: whose request goes into the drive next?
 pub trait Arbitration: Watch {
-    /// The position in `heads` of the request that goes next. `heads` has one of each flow that waits,
-    /// in the order of flows; never empty itself.
+    /// The position in `heads` of the request that goes next. `heads` has one of each flow that
+    /// waits, in the order of flows; never empty itself.
     fn pick(&mut self, heads: &[HeadView], now: Time) -> usize;
     /// Whether there are no queues: requests go in as they arrive, whosever they are.
     fn merges(&self) -> bool {

@@ -1,15 +1,16 @@
-//! `round-robin`: each flow in its turn, whatever it asks for: what drives of NVM Express must have.
+//! `round-robin`: each flow in its turn, whatever it asks for: what drives of NVM Express must
+//! have.
 
 use super::{Arbitration, HeadView, after};
 use crate::info::{Family, PolicyInfo, Wanted};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::Watch;
 use kernel::Time;
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
     name: "round-robin",
-    summary: "Each flow in its turn sends so many requests; weights and urgency do not count.",
+    summary: "Each flow in its turn sends `burst` requests; weights and urgency do not count.",
     paper: "NVM Express Base Specification, round robin arbitration",
     params: &[BURST],
     wants: |_| Some(Wanted::Flows),
@@ -19,7 +20,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
 /// Requests in one turn.
 pub(super) const BURST: ParamInfo = ParamInfo {
     name: "burst",
-    kind: Kind::Int { min: 1, max: 128 },
+    kind: ParamKind::Int { min: 1, max: 128 },
     default: "1",
     doc: "Requests that a flow may send in one turn, 1 to 128.",
 };
@@ -28,7 +29,7 @@ pub(super) const BURST: ParamInfo = ParamInfo {
 #[derive(Copy, Clone, Debug)]
 pub struct RoundRobin {
     burst: u64,
-    /// Whose turn it is, and how many requests it may still send.
+    /// The flow whose turn it is, and the number of requests that it may still send.
     turn: u8,
     left: u64,
 }

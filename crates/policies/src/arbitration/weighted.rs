@@ -1,6 +1,6 @@
-//! `weighted`: urgent requests first, then each flow as often in a round as its weight says: weighted
-//! round robin with an urgent class as NVM Express has it, with a weight for each flow in the place of
-//! three for all.
+//! `weighted`: urgent requests first, then each flow as often in a round as its weight says:
+//! weighted round robin with an urgent class as NVM Express has it, with a weight for each flow in
+//! the place of three for all.
 
 use super::round_robin::BURST;
 use super::{Arbitration, HeadView, after};
@@ -25,7 +25,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
 #[derive(Clone, Debug)]
 pub struct Weighted {
     burst: u64,
-    /// Whose turn it is, and how many requests it may still send in it.
+    /// The flow whose turn it is, and the number of requests that it may still send.
     turn: u8,
     left: u64,
     /// The last flow that sent something urgent.

@@ -16,7 +16,7 @@
 //! still, the block is erased instead.
 
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Coding, FtlView, Interests, NextLife, State, Watch};
 use kernel::Time;
 use nand::{BlockId, Geometry, Layouts, Mode, Units};
@@ -32,7 +32,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             Shamir, How to reuse a write-once memory, 1982",
     params: &[ParamInfo {
         name: "least-gain",
-        kind: Kind::Real { min: 0.0, max: 1.0 },
+        kind: ParamKind::Real { min: 0.0, max: 1.0 },
         default: "0.5",
         doc: "The share of the slots of a second generation that must hold no valid page for it; \
               otherwise the block is erased.",

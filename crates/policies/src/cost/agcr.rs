@@ -9,7 +9,7 @@
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, Idle, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Access, AccessKind, Cost, FtlView, Interests, Lpn, Queues, Watch, WriteCtx};
 use kernel::IndexVec;
 use nand::{DieId, Geometry, Level, Source};
@@ -23,31 +23,31 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "window",
-            kind: Kind::Int { min: 1, max: 3 },
+            kind: ParamKind::Int { min: 1, max: 3 },
             default: "2",
             doc: "accesses that characterise a page, the upcoming one included",
         },
         ParamInfo {
             name: "initial-level",
-            kind: Kind::Word(&["high", "medium", "low"]),
+            kind: ParamKind::Word(&["high", "medium", "low"]),
             default: "high",
             doc: "the level of data that was there before the run",
         },
         ParamInfo {
             name: "first-write",
-            kind: Kind::Word(&["high", "medium", "low"]),
+            kind: ParamKind::Word(&["high", "medium", "low"]),
             default: "high",
             doc: "the level of pages without history; the paper has high",
         },
         ParamInfo {
             name: "rewrite-from",
-            kind: Kind::Word(&["low", "low-medium", "none"]),
+            kind: ParamKind::Word(&["low", "low-medium", "none"]),
             default: "low",
             doc: "levels of copies that are worth a re-write; none: nothing is re-written",
         },
         ParamInfo {
             name: "moves",
-            kind: Kind::Word(&["class", "preserve", "medium"]),
+            kind: ParamKind::Word(&["class", "preserve", "medium"]),
             default: "class",
             doc: "the level of moved pages: by the page's character, as they were, or medium",
         },
@@ -61,7 +61,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ..PolicyInfo::of(Family::Cost)
 };
 
-/// What a page's recent accesses have in common.
+/// The common character of a page's recent accesses.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Character {
@@ -72,7 +72,7 @@ enum Character {
     Interleaved,
 }
 
-/// What is known of a page, in one byte: how many past accesses (two bits), which of the last two
+/// The history of a page, in one byte: how many past accesses (two bits), which of the last two
 /// were writes (two bits), its character at the last access (two bits), and the character that its
 /// last write had (two bits).
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
@@ -228,7 +228,7 @@ impl Cost for Agcr {
         let lpn = access.lpn;
         let write = match access.kind {
             AccessKind::Trim => {
-                // What was there is gone; the next write is a first one.
+                // The old data are gone; the next write is a first one.
                 self.pages[lpn] = History::default();
                 self.queue.forget(lpn);
                 return;

@@ -8,7 +8,7 @@
 //! that queue (`device`, `channel`, `die`) or stand in it still (`requests`): both can be read.
 
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Cost, Queues, Watch, WriteCtx};
 use nand::Level;
 
@@ -22,19 +22,19 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "scope",
-            kind: Kind::Word(&["device", "channel", "die", "requests"]),
+            kind: ParamKind::Word(&["device", "channel", "die", "requests"]),
             default: "device",
             doc: "where they wait; `requests`: those inside the drive, in service or not",
         },
         ParamInfo {
             name: "queue-min",
-            kind: Kind::Int { min: 1, max: 64 },
+            kind: ParamKind::Int { min: 1, max: 64 },
             default: "1",
             doc: "page operations of other requests (`requests`: requests) that count as waiting",
         },
         ParamInfo {
             name: "initial-level",
-            kind: Kind::Word(&["high", "medium", "low"]),
+            kind: ParamKind::Word(&["high", "medium", "low"]),
             default: "medium",
             doc: "the level of data that was there before the run",
         },

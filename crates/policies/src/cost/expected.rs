@@ -1,27 +1,27 @@
 //! `expected`: the level of least expected time.
 //!
 //! A page's *life* runs from one write to the next. Each page remembers how often it was read in
-//! its last life and in this one (a few bits); over all pages the drive counts how often a page that
-//! was read so often is read once more before it is written. That gives the reads to be expected,
-//! and a write takes the level at which its program and those reads take least time together; the
-//! program counts once more for each operation that waits for its die. The reads count once: what
-//! waits when a burst is served says little of when the page will be read, and weighting them with
-//! the mean queue made programs slow in just those bursts (half as long again on a trace at sixteen
-//! times its speed). A page that is read is re-written in idle time when the reads still to be
-//! expected save enough.
+//! its last life and in this one (a few bits); over all pages the drive counts how often a page
+//! that was read so often is read once more before it is written. That gives the reads to be
+//! expected, and a write takes the level at which its program and those reads take least time
+//! together; the program counts once more for each operation that waits for its die. The reads
+//! count once: what waits when a burst is served says little of when the page will be read, and
+//! weighting them with the mean queue made programs slow in just those bursts (half as long again
+//! on a trace at sixteen times its speed). A page that is read is re-written in idle time when the
+//! reads still to be expected save enough.
 //!
 //! Each copy is also read when collection moves it: how many copies are moved for each that is
-//! written says how many reads that adds. Where collection is busy, a copy lives shortly, and quick
+//! written says how many reads that adds. If collection is busy, a copy lives shortly, and quick
 //! programs are worth less.
 //!
 //! It needs more than `agcr` (six bits a page against two, and the queue of the die), or three bits
-//! with `bits=3`, which tells apart only whether a life had none, one or more reads and whether this
-//! one has had any. With costs in the place of a rule, a first write is not of high cost for reads
-//! that never come, and one read in between does not make a page expensive to write.
+//! with `bits=3`, which tells apart only whether a life had none, one or more reads and whether
+//! this one has had any. With costs in the place of a rule, a first write is not of high cost for
+//! reads that never come, and one read in between does not make a page expensive to write.
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Access, AccessKind, Cost, FtlView, Interests, LevelTimes, Lpn, Queues, Watch, WriteCtx};
 use kernel::IndexVec;
 use nand::{DieId, Each, Geometry, Level, Source};
@@ -35,19 +35,19 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "rewrite-gain",
-            kind: Kind::Int { min: 0, max: 10_000 },
+            kind: ParamKind::Int { min: 0, max: 10_000 },
             default: "50",
             doc: "expected saving that makes a re-write worth it, in percent of its own time",
         },
         ParamInfo {
             name: "initial-level",
-            kind: Kind::Word(&["high", "medium", "low"]),
+            kind: ParamKind::Word(&["high", "medium", "low"]),
             default: "high",
             doc: "the level of data that was there before the run",
         },
         ParamInfo {
             name: "bits",
-            kind: Kind::Word(&["6", "3"]),
+            kind: ParamKind::Word(&["6", "3"]),
             default: "6",
             doc: "memory for each page, in bits",
         },
@@ -58,20 +58,20 @@ pub const INFO: PolicyInfo = PolicyInfo {
 
 /// Reads of one life are told apart up to this many.
 const READS: usize = 8;
-/// What a page's life is called by the one before: data from before the run, no life yet, none, one,
+/// The class of a page's life, by the one before: data from before the run, no life yet, none, one,
 /// or more reads.
 const KINDS: usize = 5;
 const BEFORE_THE_RUN: u8 = 0;
 const FIRST: u8 = 1;
 
-/// What is told apart of a page's lives.
+/// The classes of a page's lives.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct Form {
     /// Bits for each page.
     bits: u32,
     /// Reads of one life are told apart up to this many, itself not among them.
     reads: u8,
-    /// What the first life is called.
+    /// The class of the first life.
     first: u8,
 }
 
@@ -88,9 +88,9 @@ struct Chance {
 
 /// The kind of a page's life (three bits), and its reads in this life (three bits).
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-struct Life(u8);
+struct PageLife(u8);
 
-impl Life {
+impl PageLife {
     fn new(kind: u8, reads: u8) -> Self {
         Self(kind << 3 | reads)
     }
@@ -127,7 +127,7 @@ pub struct Expected {
     /// In ns.
     program: Each<Level, f64>,
     read: Each<Level, f64>,
-    pages: IndexVec<Lpn, Life>,
+    pages: IndexVec<Lpn, PageLife>,
     chances: [[Chance; READS]; KINDS],
     /// Reads to be expected in each state; brought up to date now and then.
     reads: [[f64; READS]; KINDS],
@@ -150,7 +150,7 @@ pub(crate) fn new(params: &Params) -> Expected {
         rewrite_gain: params.int("rewrite-gain") as f64 / 100.0,
         program: Each::default(),
         read: Each::default(),
-        pages: IndexVec::filled(Life::default(), 0),
+        pages: IndexVec::filled(PageLife::default(), 0),
         chances: [[Chance::default(); READS]; KINDS],
         reads: [[0.0; READS]; KINDS],
         until_update: UPDATE,
@@ -176,7 +176,7 @@ impl Expected {
             for r in (0..end).rev() {
                 reads[r] = chance(&chances[r]) * (1.0 + reads[r + 1]);
             }
-            // What is long past counts less and less.
+            // The distant past counts less and less.
             if chances.iter().any(|c| c.visits > 1 << 16) {
                 for c in chances {
                     *c = Chance { visits: c.visits / 2, read: c.read / 2 };
@@ -198,11 +198,11 @@ impl Expected {
         }
     }
 
-    fn reads_of(&self, life: Life) -> f64 {
+    fn reads_of(&self, life: PageLife) -> f64 {
         self.reads[usize::from(life.kind())][usize::from(life.reads())]
     }
 
-    fn visit(&mut self, life: Life) {
+    fn visit(&mut self, life: PageLife) {
         self.chances[usize::from(life.kind())][usize::from(life.reads())].visits += 1;
     }
 }
@@ -213,7 +213,7 @@ impl Watch for Expected {
     }
 
     fn attach(&mut self, geometry: &Geometry, logical_pages: u32) {
-        self.pages = IndexVec::filled(Life::default(), logical_pages as usize);
+        self.pages = IndexVec::filled(PageLife::default(), logical_pages as usize);
         self.queue = Rewrites::new(geometry, logical_pages);
     }
 
@@ -262,7 +262,7 @@ impl Cost for Expected {
         let life = self.pages[access.lpn];
         match access.kind {
             AccessKind::Trim => {
-                self.pages[access.lpn] = Life::default();
+                self.pages[access.lpn] = PageLife::default();
                 self.queue.forget(access.lpn);
             }
             AccessKind::Write => {
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn lives_are_called_by_the_one_before() {
         let kinds = |form: Form, accesses: &str| -> Vec<u8> {
-            let mut life = Life::default();
+            let mut life = PageLife::default();
             let step = |access: char| {
                 life = if access == 'w' { life.next(form) } else { life.after_read(form) };
                 life.kind()
@@ -316,7 +316,7 @@ mod tests {
         // In three bits a first life is as if there had been none, and a read is a read.
         assert_eq!(kinds(NARROW, "wwrwrrw"), [0, 0, 0, 3, 3, 3, 3]);
         for (form, most) in [(WHOLE, 7), (NARROW, 1)] {
-            let many = (0..20).fold(Life::new(form.first, 0), |life, _| life.after_read(form));
+            let many = (0..20).fold(PageLife::new(form.first, 0), |life, _| life.after_read(form));
             assert_eq!((many.kind(), many.reads()), (form.first, most));
         }
     }
@@ -329,8 +329,8 @@ mod tests {
         let set = info.unwrap();
         for n in [0_u8, 1, 2, 5] {
             let mut policy = new(set.get(Family::Cost).1);
-            policy.pages = IndexVec::filled(Life::default(), 1);
-            let mut life = Life::default();
+            policy.pages = IndexVec::filled(PageLife::default(), 1);
+            let mut life = PageLife::default();
             for _ in 0..2_000 {
                 life = life.next(WHOLE);
                 policy.visit(life);
@@ -343,13 +343,13 @@ mod tests {
             }
             policy.update();
             let kind = 2 + n.min(2);
-            let expected = policy.reads_of(Life::new(kind, 0));
+            let expected = policy.reads_of(PageLife::new(kind, 0));
             assert!((expected - f64::from(n)).abs() < 0.02, "{n}: {expected}");
         }
     }
 
-    /// What is long past counts less and less: of more than 65,536 copies half are remembered. So after
-    /// 65,537 for the host, 32,768 that are moved are half of them; then 16,384 of each are
+    /// The distant past counts less and less: of more than 65,536 copies half are remembered. So
+    /// after 65,537 for the host, 32,768 that are moved are half of them; then 16,384 of each are
     /// remembered, and of 65,536 with more for the host a quarter were moved.
     #[test]
     fn copies_of_long_ago_are_forgotten_by_halves() {
@@ -374,7 +374,7 @@ mod tests {
         let set = set.unwrap();
         let level_after = |moved: bool| {
             let mut policy = new(set.get(Family::Cost).1);
-            policy.pages = IndexVec::filled(Life::new(3, 0), 1);
+            policy.pages = IndexVec::filled(PageLife::new(3, 0), 1);
             let us = |high, medium, low| {
                 Each::from_fn(|level| match level {
                     Level::High => kernel::Dur::us(high),

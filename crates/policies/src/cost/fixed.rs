@@ -4,7 +4,7 @@
 //! of its preliminary study (section 2.3). No state, no re-writes.
 
 use crate::info::{Family, Idle, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Cost, Watch, WriteCtx};
 use nand::Level;
 
@@ -15,7 +15,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "Li et al., AGCR, FAST 2016, section 2.3",
     params: &[ParamInfo {
         name: "level",
-        kind: Kind::Word(&["high", "medium", "low"]),
+        kind: ParamKind::Word(&["high", "medium", "low"]),
         default: "medium",
         doc: "the write cost: high is slow to write and quick to read",
     }],

@@ -33,7 +33,7 @@ crate::family::family! { $
     fn dram_bits_per_page(&self) -> u32;
 }
 
-/// What is idle of a policy that chooses among levels, and has no other use.
+/// The idle parts of a policy that chooses among levels, and has no other use.
 fn needs_levels(drive: &DriveParts<'_>, _: &Params) -> Idle {
     if drive.levels { Idle::Nothing } else { Idle::All(NO_LEVELS.into()) }
 }

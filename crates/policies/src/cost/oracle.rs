@@ -1,12 +1,13 @@
 //! `oracle`: knows how often each page will be read before it is written again.
 //!
 //! A bound on what any history can tell: a write takes the level at which its program and all reads
-//! until the next write take least time together, and an idle die re-writes pages that will still be
-//! read and would be read more quickly had they been written at high cost. It does not know how requests will queue.
+//! until the next write take least time together, and an idle die re-writes pages that will still
+//! be read and would be read more quickly had they been written at high cost. It does not know how
+//! requests will queue.
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{
     Access, AccessKind, Cost, FtlView, Future, Interests, LevelTimes, Lpn, Queues, Watch, WriteCtx,
 };
@@ -22,7 +23,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "folklore",
     params: &[ParamInfo {
         name: "initial-level",
-        kind: Kind::Word(&["high", "medium", "low"]),
+        kind: ParamKind::Word(&["high", "medium", "low"]),
         default: "high",
         doc: "the level of data that was there before the run",
     }],
@@ -65,7 +66,7 @@ impl Oracle {
         self.times.read[level] > self.times.read[Level::High]
     }
 
-    /// The level at which a program and so many reads take least time together.
+    /// The level at which a program and a number of reads take least time together.
     fn cheapest(&self, reads: u8) -> Level {
         let total = |l: &Level| self.times.program[*l] + self.times.read[*l] * u64::from(reads);
         // Of equals the one that is quicker to write.

@@ -6,7 +6,7 @@
 //! of the gaps seen (weight 1/8), and each goes to any die with the same chance.
 
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Access, Cost, Interests, LevelTimes, Queues, Watch, WriteCtx};
 use kernel::{Dur, Time};
 use nand::{Geometry, Level};
@@ -19,7 +19,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "Wu et al., as described by Li et al., AGCR, FAST 2016, section 2.2 (its reference 12)",
     params: &[ParamInfo {
         name: "initial-level",
-        kind: Kind::Word(&["high", "medium", "low"]),
+        kind: ParamKind::Word(&["high", "medium", "low"]),
         default: "medium",
         doc: "the level of data that was there before the run",
     }],

@@ -1,12 +1,13 @@
 //! `bounded-read-first`: host reads before everything else, but not for ever.
 //!
-//! As in `read-first`, but what is no read goes as soon as it has waited for `wait`, or as `reads` reads
-//! went before it, whichever comes first: so no write starves, however many reads come. What is late
-//! goes in the order in which it came; under more work than a die can do, it is served like that.
+//! As in `read-first`, but what is no read goes as soon as it has waited for `wait`, or as `reads`
+//! reads went before it, whichever comes first: so no write starves, however many reads come. What
+//! is late goes in the order in which it came; under more work than a die can do, it is served like
+//! that.
 
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Op, OpView, Order, Waited, Watch};
 use kernel::{Dur, Time};
 
@@ -18,13 +19,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "reads",
-            kind: Kind::Int { min: 1, max: u32::MAX as u64 },
+            kind: ParamKind::Int { min: 1, max: u32::MAX as u64 },
             default: "16",
             doc: "so many reads go before something else that came first of all the rest",
         },
         ParamInfo {
             name: "wait",
-            kind: Kind::Dur { min: Dur::ZERO },
+            kind: ParamKind::Dur { min: Dur::ZERO },
             default: "5ms",
             doc: "nothing that is no read lets reads pass for longer",
         },
@@ -70,7 +71,7 @@ impl Order for BoundedReadFirst {
         true
     }
 
-    /// What was late when it began goes on.
+    /// An operation that was overdue when it began goes on.
     fn may_suspend(&mut self, _: &OpView, waited: Waited, _: &OpView, now: Time) -> bool {
         !self.is_late(waited, now)
     }

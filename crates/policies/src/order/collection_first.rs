@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn jobs_then_reads_then_writes_and_urgent_ones_first_among_each() {
-        // In the order in which they are to be served; whoever came last stands first here.
+        // In the order of service; the latest arrival is first here.
         let ranks = [
             (Op::Job, Prio::Normal),
             (Op::Read, Prio::High),
@@ -74,8 +74,8 @@ mod tests {
         }
     }
 
-    /// A program makes way for a read unless it is the more urgent of them; nothing else does, since
-    /// collection goes first.
+    /// A program makes way for a read unless it is the more urgent of them; nothing else does,
+    /// since collection goes first.
     #[test]
     fn programs_of_the_host_make_way() {
         use Prio::{High, Normal};

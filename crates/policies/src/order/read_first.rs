@@ -1,7 +1,7 @@
 //! `read-first`: host reads before everything else.
 //!
 //! Reads are short and somebody waits for them; writes and garbage collection give way between two
-//! flash operations. Under a flood of reads writes starve, which is the point of comparing it.
+//! flash operations. A flood of reads stops all writes, which is the point of comparing it.
 
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;

@@ -2,21 +2,22 @@
 //!
 //! Grupp et al., MICRO 2009, 4.1. On cells of several bits some pages of a block program several
 //! times as fast as others, and with as much less energy. A write of high priority takes the next
-//! fast page at the write point; the slow ones on the way are given up and count as invalid. Garbage
-//! collection does the same where it works for urgent writes, or where all is urgent (on battery).
+//! fast page at the write point; the slow ones on the way are given up and count as invalid.
+//! Garbage collection does the same where it works for urgent writes, or where all is urgent (on
+//! battery).
 //!
-//! What is given up has to be reclaimed: blocks fill sooner and are erased more often. So what lies
-//! given up in a plane is bounded by a share of the plane's spare space; beyond it pages are taken in
-//! order, whatever the priority, and the capacity that the drive exports always has its place.
-//! Collection passes over slow pages only for a victim so empty that its pages, on fast pages alone,
-//! take less than the block that they leave; otherwise it would erase for nothing.
+//! Skipped pages have to be reclaimed: blocks fill sooner and are erased more often. So what lies
+//! given up in a plane is bounded by a share of the plane's spare space; beyond it pages are taken
+//! in order, whatever the priority, and the capacity that the drive exports always has its place.
+//! Collection passes over slow pages only for a victim so empty that its pages, on fast pages
+//! alone, take less than the block that they leave; otherwise it would erase for nothing.
 //!
-//! Cells of one bit have no fast pages, but blocks that are: those that are worn program up to twice
-//! as fast. There high-priority writes go to the most worn free block and the others to the least
-//! worn, through two write points.
+//! Cells of one bit have no fast pages, but blocks that are: those that are worn program up to
+//! twice as fast. There high-priority writes go to the most worn free block and the others to the
+//! least worn, through two write points.
 
 use crate::info::{Family, Idle, PolicyInfo, Wanted};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{
     Access, AccessKind, FreePick, FtlView, Interests, PageChoice, Pick, StreamId, StreamSpec,
     Watch, WriteCtx, WritePoint,
@@ -34,27 +35,27 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "fast-types",
-            kind: Kind::Int { min: 1, max: 3 },
+            kind: ParamKind::Int { min: 1, max: 3 },
             default: "1",
             doc: "How many page types count as fast, the quickest to program first.",
         },
         ParamInfo {
             name: "bound",
-            kind: Kind::Real { min: 0.0, max: 1.0 },
+            kind: ParamKind::Real { min: 0.0, max: 1.0 },
             default: "0.5",
             doc: "The share of a plane's spare space that pages passed over may take; 0: none is \
                   ever passed over.",
         },
         ParamInfo {
             name: "gc",
-            kind: Kind::Word(&["on-demand", "follow", "slow"]),
+            kind: ParamKind::Word(&["on-demand", "follow", "slow"]),
             default: "on-demand",
             doc: "When garbage collection takes fast pages: when an urgent write needs the space; \
                   whenever the last request was urgent (battery); never.",
         },
         ParamInfo {
             name: "gc-fill",
-            kind: Kind::Real { min: 0.0, max: 0.95 },
+            kind: ParamKind::Real { min: 0.0, max: 0.95 },
             default: "0.75",
             doc: "How full a victim may be for that, as a share of a block's fast pages.",
         },
@@ -171,7 +172,7 @@ impl Mango {
         self.geometry.as_ref().expect("attached first")
     }
 
-    /// Which pages of a block are fast: those of the quickest types that are quicker than the
+    /// The fast pages of a block: those of the quickest types that are quicker than the
     /// slowest.
     fn find_fast(&mut self) {
         let geometry = *self.geometry();
@@ -346,7 +347,7 @@ impl PageChoice for Mango {
         self.streams
     }
 
-    /// What is moved is no more urgent than other writes: worn blocks are kept for those that are.
+    /// Moved data is not more urgent than other writes: worn blocks are kept for those that are.
     fn gc_pick(&self) -> Option<FreePick> {
         self.by_wear().then_some(FreePick::LeastWorn)
     }

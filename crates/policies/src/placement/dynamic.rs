@@ -22,7 +22,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
 #[derive(Clone, Default, Debug)]
 pub struct Dynamic {
     next_die: usize,
-    /// Where each die's planes take turns.
+    /// The plane of each die whose turn it is.
     next_plane: Vec<u8>,
     planes_per_die: usize,
 }

@@ -7,7 +7,7 @@
 //! together.
 
 use crate::info::{Family, Idle, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{HostDest, Load, Lpn, Placement, StreamId, Watch};
 use kernel::{Divisor, Prio};
 use nand::{Geometry, PlaneId};
@@ -25,7 +25,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "Hu et al., ICS 2011; Tavakkol et al., ACM TECS 2016",
     params: &[ParamInfo {
         name: "order",
-        kind: Kind::Word(ORDERS),
+        kind: ParamKind::Word(ORDERS),
         default: "cwdp",
         doc: "which unit changes first, second, third, last: c channel, w way, d die, p plane",
     }],

@@ -113,7 +113,7 @@ impl Identifier {
         early
     }
 
-    /// Where the data of a regular block goes that has reached its limit.
+    /// The target of the data of a regular block at its limit.
     pub(super) fn stream_of(&mut self, block: BlockId) -> StreamId {
         if self.is_early(block) { MONITORED } else { REFRESHED }
     }

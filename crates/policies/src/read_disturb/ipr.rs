@@ -13,7 +13,7 @@ use super::{
     REFRESHED, REFRESHED_SPEC, ROLE_NAMES, WORD, no_guard_levels, reclaim, stream,
 };
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{
     Dest, FreePick, FtlView, Interests, Pages, Plan, Pool, ReadDisturb, Role, State, Step,
     StreamId, StreamSpec, Watch,
@@ -41,7 +41,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         },
         ParamInfo {
             name: "pool-gain",
-            kind: Kind::Int { min: 0, max: 100 },
+            kind: ParamKind::Int { min: 0, max: 100 },
             default: "0",
             doc: "percent of a block's pages that must be invalid for it to be reclaimed because a \
                   read-hot block is needed in the pool; 0: any block, as the paper excludes none \
@@ -49,21 +49,21 @@ pub const INFO: PolicyInfo = PolicyInfo {
         },
         ParamInfo {
             name: "pool-reserve",
-            kind: Kind::Int { min: 0, max: 8 },
+            kind: ParamKind::Int { min: 0, max: 8 },
             default: "1",
             doc: "free blocks of the pool that each plane keeps for read-hot pages; 0: none, others \
                   take them in turn",
         },
         ParamInfo {
             name: "wear",
-            kind: Kind::Word(&["flat", "rate"]),
+            kind: ParamKind::Word(&["flat", "rate"]),
             default: "flat",
             doc: "of a cycle with a reprogram, in plain cycles: flat: 1.2; rate: by how often the \
                   block is reprogrammed",
         },
         ParamInfo {
             name: "keep-reads",
-            kind: Kind::Word(&["no", "yes"]),
+            kind: ParamKind::Word(&["no", "yes"]),
             default: "no",
             doc: "whether the reads before a reprogram count towards low-limit",
         },

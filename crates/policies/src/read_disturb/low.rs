@@ -75,7 +75,7 @@ impl Lows {
         self.since[block] = Some(now);
     }
 
-    /// A block with guard levels is erased after so many reads.
+    /// A block with guard levels is erased after this number of reads.
     pub(super) fn end(&mut self, geometry: &Geometry, block: BlockId, reads: u32) {
         self.leaving[block] = false;
         self.now[geometry.plane_of(block).index()] -= 1;

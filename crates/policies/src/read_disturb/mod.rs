@@ -2,8 +2,8 @@
 //!
 //! Every host read of a block disturbs its other pages. All schemes count the reads of a block and
 //! move its data when the count reaches what a block of its density endures; they differ in where
-//! read-hot pages go then. What they share is here: the streams, the roles, and how read-hot pages
-//! are found (`identify.rs`).
+//! read-hot pages go then. This module has their common parts: the streams, the roles, and how
+//! read-hot pages are found (`identify.rs`).
 
 mod identify;
 mod low;
@@ -11,7 +11,7 @@ mod shadows;
 
 pub use shadows::Shadows;
 
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Dest, FtlView, Hold, Plan, Pool, ReadDisturb, Role, Step, StreamId, StreamSpec};
 use kernel::{Dur, IndexVec, Time, TimeSum};
 use nand::{BlockId, Geometry, Mode, PageOrder, Ppn, Tag};
@@ -50,7 +50,7 @@ pub(crate) const READ_HOT: Role = Role(2);
 pub(crate) const LOW: Role = Role(3);
 /// A block that holds a few read-hot pages and nothing else.
 pub(crate) const SHADOW: Role = Role(4);
-/// What results call the roles.
+/// The names of the roles in results.
 const ROLE_NAMES: &[&str] = &["monitor", "read-hot", "low-density", "shadow"];
 
 const fn stream(n: u8) -> StreamId {
@@ -72,23 +72,23 @@ fn share(geometry: &Geometry, percent: u64) -> u32 {
     (geometry.blocks_per_plane() as u64 * percent / 100) as u32
 }
 
-const PERCENT: Kind = Kind::Int { min: 0, max: 100 };
+const PERCENT: ParamKind = ParamKind::Int { min: 0, max: 100 };
 
 const LIMIT: ParamInfo = ParamInfo {
     name: "limit",
-    kind: Kind::Int { min: 1, max: 1_000_000_000 },
+    kind: ParamKind::Int { min: 1, max: 1_000_000_000 },
     default: "10000",
     doc: "host reads that a block endures",
 };
 const LOW_LIMIT: ParamInfo = ParamInfo {
     name: "low-limit",
-    kind: Kind::Int { min: 1, max: 1_000_000_000 },
+    kind: ParamKind::Int { min: 1, max: 1_000_000_000 },
     default: "100000",
     doc: "host reads that a block with guard levels endures",
 };
 const PREEMPTIBLE: ParamInfo = ParamInfo {
     name: "preemptible",
-    kind: Kind::Word(&["no", "yes"]),
+    kind: ParamKind::Word(&["no", "yes"]),
     default: "no",
     doc: "no: a refresh keeps its die; yes: others go first after each of its operations",
 };
@@ -100,13 +100,13 @@ const MONITORS: ParamInfo = ParamInfo {
 };
 const LOW_BLOCKS: ParamInfo = ParamInfo {
     name: "low-density",
-    kind: Kind::Int { min: 0, max: 50 },
+    kind: ParamKind::Int { min: 0, max: 50 },
     default: "15",
     doc: "percent of the blocks of a plane that may have guard levels",
 };
 const SHADOWS: ParamInfo = ParamInfo {
     name: "shadows",
-    kind: Kind::Int { min: 0, max: 50 },
+    kind: ParamKind::Int { min: 0, max: 50 },
     default: "15",
     doc: "percent of the blocks of a plane that may be shadow blocks",
 };
@@ -115,7 +115,7 @@ const SHADOWS: ParamInfo = ParamInfo {
 /// bytes for each page of a tenth of the blocks, 128 GiB come to the paper's 1.37 MB (IPR III.E).
 const WORD: u64 = 8;
 
-/// What each scheme does alike.
+/// The common actions of all schemes.
 #[derive(Default)]
 struct Common {
     limit: u32,

@@ -6,7 +6,7 @@
 
 use super::{LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows};
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -19,7 +19,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         LIMIT,
         ParamInfo {
             name: "pages",
-            kind: Kind::Int { min: 1, max: 65_535 },
+            kind: ParamKind::Int { min: 1, max: 65_535 },
             default: "32",
             doc: "read-hot pages of a shadow block",
         },

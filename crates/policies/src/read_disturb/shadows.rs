@@ -1,5 +1,5 @@
-//! Shadow blocks: a few read-hot pages each, and nothing else. What `redftl` and
-//! `read-leveling` share.
+//! Shadow blocks: a few read-hot pages each, and nothing else. Both `redftl` and
+//! `read-leveling` use them.
 
 use super::identify::Identifier;
 use super::{
@@ -70,7 +70,7 @@ impl Shadows {
             *rest = others;
             plan.push(Step::Copy { from: block, pages: Pages::Some(some.to_vec()), to });
         };
-        // What the host has overwritten since makes room in shadow blocks that are there.
+        // Data that the host has overwritten since makes room in shadow blocks that are there.
         let blocks = view.blocks;
         for shadow in view.geometry.blocks_of(plane).map(BlockId::new) {
             if blocks.role(shadow) != SHADOW || blocks.state(shadow) != State::Open {

@@ -6,24 +6,25 @@ use nand::physics::{MARGIN_VOLTS, Recovery};
 /// The cycles for which READY's paper rates the cells whose margin is [`MARGIN_VOLTS`].
 const PAPERS_CYCLES: f64 = 3000.0;
 
-/// Beyond this idle time, in hours, no recovery is counted at all, whatever the constants support: a
-/// year.
+/// Beyond this idle time, in hours, no recovery is counted at all, whatever the constants support:
+/// a year.
 const LONGEST_HOURS: f64 = 8760.0;
 
 /// The cycles that cells of a rating take, with or without recovery.
 ///
 /// A rating other than the paper's 3000 scales the margin, so that the cells stand 1.2 % more
-/// cycles without rest than they are rated for, as the paper's do (Eq. 1 reaches its margin at 3036).
+/// cycles without rest than they are rated for, as the paper's do (Eq. 1 reaches its margin at
+/// 3036).
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Cells {
+pub struct RatedCells {
     rated: f64,
     recovery: Option<Recovery>,
     margin_volts: f64,
     supported: (f64, f64),
 }
 
-impl Cells {
-    /// Cells rated for so many cycles; without `recovery` they take those and no more.
+impl RatedCells {
+    /// Cells rated for a number of cycles; without `recovery` they take those and no more.
     pub fn new(rated: f64, recovery: Option<Recovery>) -> Self {
         let margin_volts = recovery.map_or(0.0, |r| {
             let without_rest = r.achievable_cycles(0.0, MARGIN_VOLTS);
@@ -56,7 +57,7 @@ impl Cells {
         recovery.achievable_cycles(idle_hours.min(self.supported.1), self.margin_volts)
     }
 
-    /// As [`Cells::achievable`], with the idle time moved into the supported range at both ends:
+    /// As [`RatedCells::achievable`], with the idle time moved into the supported range at both ends:
     /// what a drive may hope for that has hardly been used.
     pub fn hoped_for(&self, idle_hours: f64) -> f64 {
         self.achievable(idle_hours.max(self.supported.0))
@@ -96,24 +97,24 @@ mod tests {
 
     #[test]
     fn the_papers_cells_are_the_papers() {
-        let fitted = Cells::new(3000.0, Some(Recovery::FITTED));
+        let fitted = RatedCells::new(3000.0, Some(Recovery::FITTED));
         assert!((fitted.limit(FIVE_YEARS) - 8616.0).abs() < 10.0);
         assert!((fitted.achievable(0.0) - 3036.0).abs() < 1.0);
         assert!((fitted.hoped_for(0.0) - fitted.achievable(2.8)).abs() < 1e-9);
         assert!((fitted.achievable(1e6) - fitted.achievable(25.3)).abs() < 1e-9);
         assert!(fitted.extrapolated(240.0) > 2.0 * fitted.achievable(240.0));
-        let printed = Cells::new(3000.0, Some(Recovery::PRINTED));
+        let printed = RatedCells::new(3000.0, Some(Recovery::PRINTED));
         assert!((printed.limit(FIVE_YEARS) - 4020.0).abs() < 1.0);
         assert_eq!(fitted.rated().limit(FIVE_YEARS), 3000.0);
         // Other ratings keep the reserve of the paper's cells.
-        let tlc = Cells::new(1000.0, Some(Recovery::PRINTED));
+        let tlc = RatedCells::new(1000.0, Some(Recovery::PRINTED));
         assert!((tlc.achievable(0.0) - 1012.0).abs() < 1.0);
     }
 
     #[test]
     fn the_limit_grows_with_time_and_is_the_worn_out_point() {
         for recovery in [Recovery::FITTED, Recovery::PRINTED] {
-            let cells = Cells::new(3000.0, Some(recovery));
+            let cells = RatedCells::new(3000.0, Some(recovery));
             let mut before = 0.0;
             for hours in (0..60).map(|i| 1.2_f64.powi(i)) {
                 let limit = cells.limit(hours);

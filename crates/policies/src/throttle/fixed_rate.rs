@@ -2,7 +2,7 @@
 
 use super::regulator::Grant;
 
-/// A fixed rate. What a period leaves unused is lost; what it uses too much, the next ones owe.
+/// A fixed rate. The unused rest of a period is lost; an excess is charged to the next ones.
 #[derive(Copy, Clone, Debug)]
 pub struct FixedRate {
     per_period: f64,
@@ -11,12 +11,12 @@ pub struct FixedRate {
 }
 
 impl FixedRate {
-    /// So many bytes may be programmed in each period.
+    /// The bytes that may be programmed in each period.
     pub fn new(per_period: f64) -> Self {
         Self { per_period, owed: 0.0, used: 0.0 }
     }
 
-    /// What may be done in the rest of the current period.
+    /// The bytes that may be programmed in the rest of the current period.
     #[inline]
     pub fn grant(&self) -> Grant {
         Grant { bytes: self.per_period - self.owed - self.used, delay: 0.0 }

@@ -32,7 +32,7 @@ pub struct Gate {
     /// The current period, and its end.
     now: u64,
     ends: Time,
-    /// What writes that entered in this period are expected to program.
+    /// The expected programs of writes that entered in this period.
     charged: f64,
     /// Writes that have not entered, in order.
     outside: VecDeque<Expected>,
@@ -108,7 +108,7 @@ impl Gate {
         self.ends = end(self.now);
         self.charged = 0.0;
         while let Some(first) = self.outside.front().filter(|w| w.entry < self.ends) {
-            // What entered in a period that is over is being programmed, and counts as that.
+            // Writes of an earlier period are being programmed, and count as programmed.
             if first.entry >= last {
                 self.charged += first.bytes;
             }
@@ -124,7 +124,7 @@ impl Gate {
         }
     }
 
-    /// What a host page is expected to program, in bytes.
+    /// The expected programs of a host page, in bytes.
     fn bytes_per_page(&self) -> f64 {
         if self.pages_total == 0 || self.programmed_total == 0 {
             return self.page_bytes as f64;

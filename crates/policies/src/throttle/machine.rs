@@ -1,6 +1,6 @@
 //! Any throttle as a state machine over periods, and how its settings become one.
 
-use super::cells::Cells;
+use super::cells::RatedCells;
 use super::fixed_rate::FixedRate;
 use super::regulator::{Capacity, Enforcement, Grant, Regulator, Rules};
 use super::windows::Difference;
@@ -28,7 +28,7 @@ pub enum Pace {
     /// Dynamically; `cells` says which recovery it counts on, and the rules' target and period
     /// follow from the settings.
     Dynamic {
-        /// Whose recovery.
+        /// The constants of recovery.
         cells: Counted,
         /// The thresholds.
         rules: Rules,
@@ -52,7 +52,8 @@ impl Settings {
         Self { target: params.dur("target"), period: params.dur("period"), pace: Pace::Fixed }
     }
 
-    /// What throttles that foresee demand share; they differ in what they count on.
+    /// The common part of throttles that foresee demand; they differ in the cycles that they count
+    /// on.
     pub(super) fn dynamic(params: &Params, cells: Counted, capacity: Capacity) -> Self {
         let (target, period) = (params.dur("target"), params.dur("period"));
         let periods = |length: Dur| (length.as_ns() as f64 / period.as_ns() as f64).round() as u64;
@@ -107,7 +108,7 @@ impl Settings {
                 Machine::Fixed(FixedRate::new(raw * f64::from(life.cycles) / periods))
             }
             Pace::Dynamic { cells, rules } => {
-                let of = |recovery| Cells::new(f64::from(life.cycles), recovery);
+                let of = |recovery| RatedCells::new(f64::from(life.cycles), recovery);
                 let cells = match cells {
                     Counted::Rated => of(None),
                     Counted::Drive => of(Some(life.recovery)),
@@ -132,7 +133,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// What may be done in the rest of the current period.
+    /// The bytes that may be programmed in the rest of the current period.
     #[inline]
     pub fn grant(&self) -> Grant {
         match self {

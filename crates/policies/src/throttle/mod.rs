@@ -16,7 +16,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use cells::Cells;
+pub use cells::RatedCells;
 pub use fixed_rate::FixedRate;
 pub use gate::Gate;
 pub use machine::{Counted, Machine, Pace, Settings};
@@ -24,7 +24,7 @@ pub use regulator::{Capacity, Enforcement, Epoch, Grant, Regulator, Rules, Tally
 pub use rests::Rests;
 pub use windows::{Difference, Windows};
 
-use crate::params::{Kind, ParamInfo};
+use crate::params::{ParamInfo, ParamKind};
 use ftl::{Life, Throttle};
 use kernel::{Dur, Time};
 
@@ -42,7 +42,7 @@ crate::family::family! { $
     fn active(&self) -> bool;
 }
 
-/// What a throttle is without its events.
+/// A throttle without its events.
 trait Paced {
     /// The settings of its state machine, which is all of it; `None`: it has none.
     fn settings(&self) -> Option<&Settings> {
@@ -64,21 +64,21 @@ impl ThrottlePolicy {
 
 const TARGET: ParamInfo = ParamInfo {
     name: "target",
-    kind: Kind::Dur { min: Dur::secs(1) },
+    kind: ParamKind::Dur { min: Dur::secs(1) },
     default: "5y",
     doc: "the life to reach, from the beginning of the run; after it nothing is throttled",
 };
 
 const PERIOD: ParamInfo = ParamInfo {
     name: "period",
-    kind: Kind::Dur { min: Dur::ms(1) },
+    kind: ParamKind::Dur { min: Dur::ms(1) },
     default: "1s",
     doc: "the length of a period, at whose end its capacity is used up or carried over",
 };
 
 const ENFORCEMENT: ParamInfo = ParamInfo {
     name: "enforcement",
-    kind: Kind::Word(&["optimistic", "pessimistic"]),
+    kind: ParamKind::Word(&["optimistic", "pessimistic"]),
     default: "optimistic",
     doc: "beyond the capacity of a period, writes borrow from later epochs or wait",
 };
@@ -87,63 +87,63 @@ const SPARE: ParamInfo = ParamInfo {
     name: "spare",
     // The guarantee of `capacity = "guarded"` holds up to here: beyond, an early loan could outrun
     // what cells take that had no time to recover.
-    kind: Kind::Real { min: 0.0, max: 0.3 },
+    kind: ParamKind::Real { min: 0.0, max: 0.3 },
     default: "0.1",
     doc: "the share of later epochs that may be borrowed",
 };
 
 const EPOCH: ParamInfo = ParamInfo {
     name: "epoch",
-    kind: Kind::Word(&["selected", "window"]),
+    kind: ParamKind::Word(&["selected", "window"]),
     default: "selected",
     doc: "the length of epochs: the one at which demand varies least, or always one window",
 };
 
 const WINDOW: ParamInfo = ParamInfo {
     name: "window",
-    kind: Kind::Dur { min: Dur::ms(1) },
+    kind: ParamKind::Dur { min: Dur::ms(1) },
     default: "10min",
     doc: "the unit of the lengths of epochs",
 };
 
 const HISTORY: ParamInfo = ParamInfo {
     name: "history",
-    kind: Kind::Dur { min: Dur::ms(1) },
+    kind: ParamKind::Dur { min: Dur::ms(1) },
     default: "7d",
     doc: "how far back demand is remembered for the selection of epochs",
 };
 
 const AVERAGE: ParamInfo = ParamInfo {
     name: "average",
-    kind: Kind::Int { min: 1, max: Rules::AVERAGE as u64 },
+    kind: ParamKind::Int { min: 1, max: Rules::AVERAGE as u64 },
     default: "1",
     doc: "epochs whose mean predicts the demand of the next; 1: the last one",
 };
 
 const DIFFERENCE: ParamInfo = ParamInfo {
     name: "difference",
-    kind: Kind::Word(&["first", "least"]),
+    kind: ParamKind::Word(&["first", "least"]),
     default: "first",
     doc: "what a difference of demand is divided by: the first (Eq. 6) or the lesser of the two",
 };
 
 const MISS: ParamInfo = ParamInfo {
     name: "miss",
-    kind: Kind::Real { min: 0.0, max: 100.0 },
+    kind: ParamKind::Real { min: 0.0, max: 100.0 },
     default: "0.25",
     doc: "a prediction whose difference from what came is above this is a miss",
 };
 
 const MISSES: ParamInfo = ParamInfo {
     name: "misses",
-    kind: Kind::Int { min: 1, max: 1_000_000 },
+    kind: ParamKind::Int { min: 1, max: 1_000_000 },
     default: "3",
     doc: "misses in a row after which the length of epochs is selected anew",
 };
 
 const PAGES: ParamInfo = ParamInfo {
     name: "pages",
-    kind: Kind::Word(&["host", "nand"]),
+    kind: ParamKind::Word(&["host", "nand"]),
     default: "host",
     doc: "the pages among which Eq. 4 divides a delay: those of the host, which are delayed, or \
           all that are programmed",

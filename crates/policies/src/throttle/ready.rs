@@ -7,7 +7,7 @@
 //! (`optimistic`). The length of epochs is the one at which demand varies least.
 //!
 //! Good at reaching the target with the least delay; bad where demand has no cycles, because then
-//! delays follow demand instead of meeting it. What it guarantees is about the mean rest of cells, as
+//! delays follow demand instead of meeting it. Its guarantee is about the mean rest of cells, as
 //! in the paper, whose equations forget when the rest was: a drive that idles for half its life and
 //! then works has the same mean as one that works evenly. `capacity = "local"` counts each cycle by
 //! the rest before it. `capacity = "paper"` guarantees nothing: cells that rested are credited with
@@ -19,7 +19,7 @@ use super::{
     PERIOD, SPARE, Settings, TARGET, WINDOW,
 };
 use crate::info::{Family, Idle, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use nand::physics::Recovery;
 
 /// The entry in the list.
@@ -33,7 +33,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         ENFORCEMENT,
         ParamInfo {
             name: "capacity",
-            kind: Kind::Word(&["guarded", "local", "paper"]),
+            kind: ParamKind::Word(&["guarded", "local", "paper"]),
             default: "guarded",
             doc: "the cycles to spread: never more than hold if the target is reached, by the mean \
                   rest of the whole life; the same, each cycle counted by the rest before it, so \
@@ -42,7 +42,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         },
         ParamInfo {
             name: "recovery",
-            kind: Kind::Word(&["drive", "printed", "fitted"]),
+            kind: ParamKind::Word(&["drive", "printed", "fitted"]),
             default: "drive",
             doc: "the constants of recovery that it counts on: the drive's, or others",
         },

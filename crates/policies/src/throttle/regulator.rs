@@ -1,15 +1,15 @@
 //! Dynamic throttling as a state machine over periods: predicts the demand of the next epoch, sets
 //! the delay of its writes, and keeps what is programmed within the epoch's capacity (READY 3).
 //!
-//! It knows no clock. Whoever drives it says what was programmed in a period and that the period
+//! It knows no clock. Its driver says what was programmed in a period and that the period
 //! is over: an event loop through [`Gate`](super::Gate), or a fluid model of whole years. All bytes
 //! are bytes programmed, whoever caused them.
 
-use super::cells::Cells;
+use super::cells::RatedCells;
 use super::rests::Rests;
 use super::windows::{Difference, Windows};
 
-/// What happens when more comes than was allotted.
+/// The rule for demand beyond the allotment.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Enforcement {
     /// Writes wait for the next period.
@@ -39,13 +39,13 @@ pub struct Rules {
     pub target: u64,
     /// A period, in seconds.
     pub period: f64,
-    /// What happens at the end of a period's capacity.
+    /// The rule at the end of a period's capacity.
     pub enforcement: Enforcement,
     /// How much there is.
     pub capacity: Capacity,
     /// The share of later epochs that may be borrowed.
     pub spare: f64,
-    /// So many epochs' mean is the prediction for the next.
+    /// The number of epochs whose mean is the prediction for the next.
     pub average: usize,
     /// A unit window of the selection of epochs, in periods.
     pub window: u64,
@@ -57,7 +57,7 @@ pub struct Rules {
     pub difference: Difference,
     /// A prediction that is further off than this is a miss.
     pub miss: f64,
-    /// So many misses in a row start a new selection.
+    /// The number of misses in a row that start a new selection.
     pub misses: u32,
     /// Whether Eq. 4 and 5 count programmed pages, as printed, or the host's, which are those that
     /// are delayed.
@@ -72,7 +72,7 @@ impl Rules {
 /// So many epochs that only pay what is owed are counted one by one.
 const MANY_EPOCHS: u64 = 4096;
 
-/// What a period may do.
+/// The grant of a period.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Grant {
     /// Bytes that may still be programmed in this period. Negative: what is owed.
@@ -114,7 +114,7 @@ impl Epoch {
         self.rate * self.length as f64
     }
 
-    /// What was charged for the bytes that were programmed.
+    /// The charge for the bytes that were programmed.
     pub fn charged(&self) -> f64 {
         self.used + self.surcharge
     }
@@ -125,14 +125,14 @@ impl Epoch {
     }
 }
 
-/// What was counted.
+/// The counts.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct Tally {
     /// Epochs that ended.
     pub epochs: u64,
     /// Those with a prediction.
     pub predictions: u64,
-    /// Predictions that were no miss.
+    /// Predictions that did not miss.
     pub hits: u64,
     /// Times that the length of an epoch was selected.
     pub selections: u64,
@@ -144,7 +144,7 @@ pub struct Tally {
 #[derive(Clone, Debug)]
 pub struct Regulator {
     rules: Rules,
-    cells: Cells,
+    cells: RatedCells,
     raw_bytes: f64,
     page_bytes: f64,
     /// Cycles that reach the target exactly, and the interval between them in hours.
@@ -153,12 +153,12 @@ pub struct Regulator {
     epoch: Epoch,
     /// The rests of cells, if bytes are charged by them.
     rests: Option<Rests>,
-    /// What was charged for a byte in the last epoch that had any.
+    /// The charge for a byte in the last epoch that had any.
     price: f64,
     /// Charged beyond all that epochs before this one were given: what a collection
     /// programmed after the last write was let in. This one pays for it first.
     owed: f64,
-    /// What the last epoch paid of that; nothing, where all is paid.
+    /// The part that the last epoch paid; nothing if all is paid.
     paid: f64,
     /// Epochs that ended, as many as are to be kept.
     ended: Vec<Epoch>,
@@ -180,7 +180,7 @@ pub struct Regulator {
 
 impl Regulator {
     /// A drive that nothing was written to.
-    pub fn new(rules: Rules, cells: Cells, raw_bytes: f64, page_bytes: f64) -> Self {
+    pub fn new(rules: Rules, cells: RatedCells, raw_bytes: f64, page_bytes: f64) -> Self {
         let hours = rules.target as f64 * rules.period / 3600.0;
         let cycles = cells.limit(hours);
         let window_seconds = rules.window as f64 * rules.period;
@@ -292,9 +292,9 @@ impl Regulator {
         self.now = until;
     }
 
-    /// Passes over epochs in which nothing comes, all but the last one before `until`, if one is as the
-    /// other: nothing is expected or to be selected. Only counts change, and what the last one gives the
-    /// next follows from when that is.
+    /// Passes over epochs in which nothing comes, all but the last one before `until`, if one is as
+    /// the other: nothing is expected or to be selected. Only counts change, and what the last one
+    /// gives the next follows from when that is.
     fn pass_quiet(&mut self, until: u64) {
         let settled = (self.selected || !self.rules.selects) && self.ended.len() >= self.kept;
         let expects = self.epoch.predicted != Some(0.0) || self.epoch.delay > 0.0;
@@ -326,8 +326,8 @@ impl Regulator {
     }
 
     /// Epochs that will pay as much of what is owed as the last one did, if they are many: few are
-    /// counted one by one. What they pay follows the time that has passed, so that a small share of it
-    /// changes nothing.
+    /// counted one by one. Their payment follows the time that has passed, so that a small share of
+    /// it changes nothing.
     fn alike_while_owing(&self) -> u64 {
         let pays = self.epoch.capacity() + self.epoch.spare;
         let steady = (pays - self.paid).abs() <= 1e-3 * self.paid;
@@ -369,7 +369,7 @@ impl Regulator {
         &self.ended
     }
 
-    /// What was counted.
+    /// The counts.
     pub fn tally(&self) -> Tally {
         self.tally
     }
@@ -379,8 +379,8 @@ impl Regulator {
         self.raw_bytes * self.cycles()
     }
 
-    /// Memory that the state takes in a drive: a number for each window, a few beside, and what rests
-    /// take.
+    /// Memory that the state takes in a drive: a number for each window, a few beside, and what
+    /// rests take.
     pub fn dram_bytes(&self) -> u64 {
         8 * (self.rules.history as u64 + 32) + self.rests.as_ref().map_or(0, |_| Rests::DRAM_BYTES)
     }
@@ -436,8 +436,8 @@ impl Regulator {
         (self.total_bytes() - self.given()).max(0.0)
     }
 
-    /// Bytes that epochs were given and that were charged. What is owed is not among them: it is paid
-    /// from what the next one is given.
+    /// Bytes that epochs were given and that were charged. What is owed is not among them: it is
+    /// paid from what the next one is given.
     fn given(&self) -> f64 {
         self.programmed + self.surcharge - self.owed
     }
@@ -447,8 +447,8 @@ impl Regulator {
         self.raw_bytes * self.even.0
     }
 
-    /// What can be lent in this epoch such that, at its beginning and at its end, no more was
-    /// programmed than an even spread and the spare share of its rest.
+    /// The bytes that can be lent in this epoch such that, at its beginning and at its end, no more
+    /// was programmed than an even spread and the spare share of its rest.
     fn lendable(&self, later: f64) -> f64 {
         let all = self.whole_life();
         let per_period = all * (1.0 - self.rules.spare) / self.rules.target as f64;
@@ -470,7 +470,7 @@ impl Regulator {
             return;
         }
         let remaining = self.rules.target - self.now;
-        // A rounding error is no loan.
+        // A rounding error is not a loan.
         let used = ended.charged() + self.owed;
         let borrowed = used > ended.capacity() * (1.0 + 1e-9);
         let borrowed = borrowed && self.rules.enforcement == Enforcement::Optimistic;
@@ -514,8 +514,8 @@ impl Regulator {
         }
     }
 
-    /// READY Eq. 4 and 5, for the epoch that begins: bytes that come, and bytes that its capacity is
-    /// at the price of the last one.
+    /// READY Eq. 4 and 5, for the epoch that begins: bytes that come, and bytes that its capacity
+    /// is at the price of the last one.
     fn adjust(&mut self, demand: f64) {
         let periods = self.epoch.length as f64;
         let capacity = self.epoch.capacity() / self.price;
@@ -538,7 +538,7 @@ impl Regulator {
         periods * self.rules.period * (ratio - 1.0) / self.pages_of(capacity)
     }
 
-    /// The pages that so many bytes are, as Eq. 4 counts them.
+    /// The number of pages of these bytes, as Eq. 4 counts them.
     fn pages_of(&self, bytes: f64) -> f64 {
         if self.rules.nand_pages || self.pages <= 0.0 || self.programmed <= 0.0 {
             bytes / self.page_bytes

@@ -1,23 +1,23 @@
 //! How long cells rested before each of their cycles, and what of their life that used up.
 //!
-//! READY's equations take the mean rest of a life, whenever it was. Here each part of a cycle counts
-//! by the rest that came before it: 1 ÷ N of the life, N being the cycles that are achievable with
-//! that rest between any two. A life is over when the sum is one. With even rest both agree; a drive
-//! that idles first and is busy later lives shorter than its mean rest says.
+//! READY's equations take the mean rest of a life, whenever it was. Here each part of a cycle
+//! counts by the rest that came before it: 1 ÷ N of the life, N being the cycles that are
+//! achievable with that rest between any two. A life is over when the sum is one. With even rest
+//! both agree; a drive that idles first and is busy later lives shorter than its mean rest says.
 
-use super::cells::Cells;
+use super::cells::RatedCells;
 
 /// Parts of the flash, cycled in turn, whose rest is looked at apart.
 const PARTS: usize = 128;
 
-/// Rests, evenly apart in their logarithms, for which the equations are solved beforehand: a life has a
-/// million parts of cycles. What lies between is off by less than 10^-5, to the safe side.
+/// Rests, evenly apart in their logarithms, for which the equations are solved beforehand: a life
+/// has a million parts of cycles. Values between are off by less than 10^-5, to the safe side.
 const SOLVED: usize = 256;
 
 /// The flash as it is cycled around, all of it evenly.
 #[derive(Clone, Debug)]
 pub struct Rests {
-    cells: Cells,
+    cells: RatedCells,
     /// The share of their life that cells lose by a cycle, by the rest before it.
     prices: Box<[f64; SOLVED]>,
     /// The shortest of these rests, in hours, and their distance as a logarithm.
@@ -45,7 +45,7 @@ impl Rests {
     pub(super) const DRAM_BYTES: u64 = 8 * (PARTS + SOLVED + 16) as u64;
 
     /// New cells, whose rests are judged as they were.
-    pub fn new(cells: Cells) -> Self {
+    pub fn new(cells: RatedCells) -> Self {
         let (shortest, longest) = cells.rests();
         let apart = (longest / shortest).ln() / (SOLVED - 1) as f64;
         let price = |i: usize| 1.0 / cells.achievable(shortest * (apart * i as f64).exp());
@@ -69,12 +69,12 @@ impl Rests {
     }
 
     /// New cells, whose rests are taken to be as short as those of any cell were.
-    pub fn at_least(cells: Cells) -> Self {
+    pub fn at_least(cells: RatedCells) -> Self {
         Self { least: true, ..Self::new(cells) }
     }
 
-    /// Counts cycles of all flash, evenly over `from` to `to`, in hours. Returns the share of their life
-    /// that the cells lost by it.
+    /// Counts cycles of all flash, evenly over `from` to `to`, in hours. Returns the share of their
+    /// life that the cells lost by it.
     #[inline]
     pub fn add(&mut self, cycles: f64, from: f64, to: f64) -> f64 {
         let before = self.used;
@@ -139,8 +139,8 @@ impl Rests {
         if share <= here { share / self.price } else { self.left + (share - here) / self.prices[0] }
     }
 
-    /// The share of the cycles, but for the first of each cell, that came after a rest for which the
-    /// constants have support; one if there was none.
+    /// The share of the cycles, but for the first of each cell, that came after a rest for which
+    /// the constants have support; one if there was none.
     pub fn supported(&self) -> f64 {
         if self.again == 0 { 1.0 } else { self.supported as f64 / self.again as f64 }
     }
@@ -156,8 +156,8 @@ mod tests {
     use super::*;
     use nand::physics::Recovery;
 
-    fn fitted() -> Cells {
-        Cells::new(3000.0, Some(Recovery::FITTED))
+    fn fitted() -> RatedCells {
+        RatedCells::new(3000.0, Some(Recovery::FITTED))
     }
 
     #[track_caller]
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn prices_are_those_of_the_equations_or_above() {
         for recovery in [Some(Recovery::FITTED), Some(Recovery::PRINTED), None] {
-            let cells = Cells::new(3000.0, recovery);
+            let cells = RatedCells::new(3000.0, recovery);
             let rests = Rests::new(cells);
             // The ends of what is solved are where its logarithms are nothing.
             let (shortest, longest) = cells.rests();
@@ -201,8 +201,8 @@ mod tests {
         }
     }
 
-    /// All flash in ten hours: as the first part comes round again it has rested for so long, and as the
-    /// last one begins no cell had less.
+    /// All flash in ten hours: as the first part comes round again it has rested for so long, and
+    /// as the last one begins no cell had less.
     #[test]
     fn the_first_rest_is_that_of_the_first_part() {
         for (mut rests, parts) in
@@ -231,7 +231,8 @@ mod tests {
         near(whole.used(), parts.used(), 1e-4);
     }
 
-    /// A cycle a day for ten days, then ten within minutes, and what has no rest is worth the least.
+    /// A cycle a day for ten days, then ten within minutes, and what has no rest is worth the
+    /// least.
     #[test]
     fn each_cycle_counts_by_its_own_rest() {
         let mut rests = Rests::new(fitted());

@@ -1,6 +1,6 @@
 //! A search for demand that breaks the guarantees. By the mean rest of cells it finds none against
-//! `guarded` capacity, and soon one against the capacity as printed; by the rest before each cycle it
-//! finds none against `local`, and soon one against `guarded`.
+//! `guarded` capacity, and soon one against the capacity as printed; by the rest before each cycle
+//! it finds none against `local`, and soon one against `guarded`.
 //!
 //! Lives are scaled down in periods, not in hours: five years in some hundred periods, so that
 //! cycles rest as long as they would, and thousands of series can be tried.
@@ -19,7 +19,7 @@ struct Case {
     recovery: Recovery,
     /// Cycles of all flash that the drive can program in a period, at most.
     peak: f64,
-    /// What collection may program beyond the grant, in periods' shares of an even spread.
+    /// The programs of collection beyond the grant, in periods' shares of an even spread.
     overshoot: f64,
     /// Whether the host waits for the delay of each page, as it would; without, demand may be
     /// anything.
@@ -57,8 +57,8 @@ impl Case {
         Self { rules, recovery, peak, overshoot, waits: false }
     }
 
-    fn cells(&self) -> Cells {
-        Cells::new(3000.0, Some(self.recovery))
+    fn cells(&self) -> RatedCells {
+        RatedCells::new(3000.0, Some(self.recovery))
     }
 
     /// The cycles at which the cells are worn out at the end of each period.
@@ -207,8 +207,8 @@ fn the_search_breaks_the_capacity_as_printed() {
 }
 
 /// The counterexample, as a person would tell it: a drive of 128 GiB idles for half its life, which
-/// is taken to have healed its cells for good. Then 500 MB/s are written. The first epoch of 90 days
-/// may use so many cycles that the cells, which rest no longer, are worn out within it. With
+/// is taken to have healed its cells for good. Then 500 MB/s are written. The first epoch of 90
+/// days may use so many cycles that the cells, which rest no longer, are worn out within it. With
 /// `guarded` capacity they last.
 #[test]
 fn an_idle_drive_is_credited_with_cycles_that_it_does_not_have() {
@@ -253,7 +253,7 @@ const FEW_CYCLES: f64 = 35.0;
 /// The share of their life that cells have lost at the end of each period, every cycle by the rest
 /// before it, as a list of when how much was programmed tells: each hundredth of a cycle rested since
 /// that part of the flash was programmed last. The first cycle found new cells.
-fn lost_by_local_rest(cells: &Cells, cycles: &[f64], hours: f64) -> Vec<f64> {
+fn lost_by_local_rest(cells: &RatedCells, cycles: &[f64], hours: f64) -> Vec<f64> {
     let mut so_far = vec![0.0];
     for c in cycles {
         so_far.push(so_far[so_far.len() - 1] + c);
@@ -276,13 +276,14 @@ fn lost_by_local_rest(cells: &Cells, cycles: &[f64], hours: f64) -> Vec<f64> {
     so_far[1..].iter().copied().map(until).collect()
 }
 
-/// How far beyond the life of the cells a random life came, and the shares of it at which it was over.
+/// How far beyond the life of the cells a random life came, and the shares of it at which it was
+/// over.
 fn worst_by_local_rest(capacity: Capacity, rounds: u32) -> f64 {
     let mut rng = Rng::named(1, "search/local");
     let mut worst: f64 = 0.0;
     for _ in 0..rounds {
         let recovery = [Recovery::FITTED, Recovery::PRINTED][rng.below(2) as usize];
-        let cells = Cells::new(FEW_CYCLES, Some(recovery));
+        let cells = RatedCells::new(FEW_CYCLES, Some(recovery));
         let periods = 1000 + rng.below(3000) as usize;
         let hours = SHORT_HOURS / periods as f64;
         let rules = Rules {
@@ -320,7 +321,7 @@ fn nothing_breaks_the_guarantee_of_local_capacity() {
     assert!((0.98..=1.0 + 1e-9).contains(&worst), "{worst} of a life");
 }
 
-/// What keeps the mean rest does not keep that.
+/// A throttle that keeps the promise by mean rest breaks this one.
 #[test]
 fn guarded_capacity_is_broken_by_local_rest() {
     let worst = worst_by_local_rest(Capacity::Guarded, 100);

@@ -29,7 +29,7 @@ fn rules(target: u64) -> Rules {
 
 /// A drive that takes so many bytes in all, whatever rests between.
 fn regulator(rules: Rules, bytes: f64) -> Regulator {
-    Regulator::new(rules, Cells::new(1.0, None), bytes, 4096.0)
+    Regulator::new(rules, RatedCells::new(1.0, None), bytes, 4096.0)
 }
 
 /// Gives the periods what they want, as far as they get it; returns what each wrote.
@@ -246,7 +246,7 @@ fn an_epoch_is_selected_at_first_and_after_misses() {
 #[test]
 fn achievable_cycles_follow_from_the_interval_so_far() {
     let rules = Rules { period: 3600.0, capacity: Capacity::Paper, ..rules(40_000) };
-    let cells = Cells::new(3000.0, Some(Recovery::FITTED));
+    let cells = RatedCells::new(3000.0, Some(Recovery::FITTED));
     let mut r = Regulator::new(rules, cells, 8.0 * MB, 4096.0);
     near(r.total_bytes(), 8.0 * MB * cells.extrapolated(f64::INFINITY));
     r.spend(4.0 * MB, 1.0);
@@ -268,7 +268,7 @@ fn local_capacity_charges_by_the_rest_before() {
         window: 24,
         ..rules(24 * 100)
     };
-    let cells = Cells::new(3000.0, Some(Recovery::FITTED));
+    let cells = RatedCells::new(3000.0, Some(Recovery::FITTED));
     let all = cells.limit(2400.0) * MB;
     let price = |hours: f64| all / MB / cells.achievable(hours);
     let mut r = Regulator::new(rules, cells, MB, 4096.0);
@@ -349,7 +349,7 @@ fn debts_are_waited_for_until_the_target_at_most() {
     (6..=13).for_each(|at| r.next(f64::from(at)));
     assert_eq!((waits(&r), r.grant()), ([0; 5], Grant::FREE));
     // Cells that take nothing never do.
-    let mut r = Regulator::new(pessimistic, Cells::new(0.0, None), MB, 4096.0);
+    let mut r = Regulator::new(pessimistic, RatedCells::new(0.0, None), MB, 4096.0);
     r.next(1.0);
     assert_eq!((r.epoch().rate, waits(&r)), (0.0, [11; 5]));
 }
@@ -527,10 +527,10 @@ fn a_machine_is_what_its_settings_say() {
     let rules = Rules { window: 5, ..rules(25) };
     for (cells, all) in [
         (Counted::Rated, 50.0),
-        (Counted::Drive, Cells::new(50.0, Some(Recovery::PRINTED)).limit(25.0 / 3600.0)),
+        (Counted::Drive, RatedCells::new(50.0, Some(Recovery::PRINTED)).limit(25.0 / 3600.0)),
         (
             Counted::Given(Recovery::FITTED),
-            Cells::new(50.0, Some(Recovery::FITTED)).limit(25.0 / 3600.0),
+            RatedCells::new(50.0, Some(Recovery::FITTED)).limit(25.0 / 3600.0),
         ),
     ] {
         let mut dynamic = settings(Pace::Dynamic { cells, rules }).machine(&life);
@@ -584,7 +584,7 @@ fn skipping_periods_is_ending_them_one_by_one() {
     let mut rng = Rng::named(5, "test/skip");
     for _ in 0..50 {
         let rules = Rules { selects: rng.below(2) == 0, window: 7, ..rules(1_000) };
-        let cells = Cells::new(3000.0, Some(Recovery::FITTED));
+        let cells = RatedCells::new(3000.0, Some(Recovery::FITTED));
         let mut one = Regulator::new(rules, cells, MB, 4096.0);
         let mut two = one.clone();
         let mut at = 0.0;
@@ -621,7 +621,7 @@ fn a_smaller_drive_with_less_to_do_is_throttled_alike() {
             nand_pages: seed % 5 < 2,
             ..rules(300)
         };
-        let cells = Cells::new(1.0, Some(Recovery::FITTED));
+        let cells = RatedCells::new(1.0, Some(Recovery::FITTED));
         let [mut one, mut two] =
             [1.0, SMALL].map(|s| Regulator::new(rules, cells, 256.0 * MB * s, 4096.0 * s));
         for second in 0..300 {
@@ -658,7 +658,7 @@ fn loans_stay_within_the_spare_share_of_an_even_spread() {
     let mut rng = Rng::named(9, "test/loans");
     for seed in 0..200_u64 {
         let rules = Rules { selects: seed % 2 == 0, window: 3, ..rules(600) };
-        let cells = Cells::new(3000.0, Some(Recovery::PRINTED));
+        let cells = RatedCells::new(3000.0, Some(Recovery::PRINTED));
         let mut r = Regulator::new(rules, cells, MB, 4096.0);
         let all = MB * cells.limit(600.0 / 3600.0);
         let mut written = 0.0;
@@ -710,7 +710,7 @@ fn idle_periods_at_once_are_what_the_single_ones_are() {
             ..rules(40_000)
         };
         let recovery = [None, Some(Recovery::FITTED)][one_of(2) as usize];
-        let mut at_once = Regulator::new(rules, Cells::new(1.0, recovery), 400.0 * MB, 4096.0);
+        let mut at_once = Regulator::new(rules, RatedCells::new(1.0, recovery), 400.0 * MB, 4096.0);
         at_once.keep_epochs(one_of(3) as usize * 20);
         let mut singly = at_once.clone();
         let mut now = 0;
@@ -760,7 +760,7 @@ fn a_long_debt_is_paid_when_it_would_be() {
     for enforcement in [Enforcement::Pessimistic, Enforcement::Optimistic] {
         for recovery in [None, Some(Recovery::FITTED)] {
             let rules = Rules { enforcement, window: 1, ..rules(4_000_000) };
-            let mut at_once = Regulator::new(rules, Cells::new(1.0, recovery), 4e12, 4096.0);
+            let mut at_once = Regulator::new(rules, RatedCells::new(1.0, recovery), 4e12, 4096.0);
             at_once.skip(1_200_000, 1_200_000.0);
             let debt = at_once.epoch().capacity() * 1e6;
             at_once.spend(debt, debt / 4096.0);

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-/// What a difference between two epochs is divided by.
+/// The divisor of a difference between two epochs.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Difference {
     /// The first of the two, as Eq. 6 prints it.
@@ -59,7 +59,7 @@ impl Windows {
         }
     }
 
-    /// Demand of so many bytes at an instant, in seconds; instants never decrease.
+    /// Demand of a number of bytes at an instant, in seconds; instants never decrease.
     #[inline]
     pub fn add(&mut self, at: f64, bytes: f64) {
         if at >= self.current_end {
@@ -126,8 +126,8 @@ impl Windows {
         Some((k, self.epoch(n / k - 1, k)))
     }
 
-    /// The mean over all pairs of consecutive epochs of `k` windows, if it is below a limit. Pairs in
-    /// which nothing comes add nothing, and are passed over where that is less work.
+    /// The mean over all pairs of consecutive epochs of `k` windows, if it is below a limit. Pairs
+    /// in which nothing comes add nothing, and are passed over where that is less work.
     fn mean_difference(&self, k: usize, difference: Difference, below: f64) -> Option<f64> {
         let pairs = self.complete.len() / k - 1;
         let sparse = self.busy.len() < pairs;
@@ -153,16 +153,17 @@ impl Windows {
     }
 }
 
-/// Adds `step` to `from` until the sum is beyond `at`, and says how often that was. The sum is the one that
-/// adding step by step gives, last digit included, in time that does not grow with the number of steps: as
-/// long as sums have one exponent, each step adds the same.
+/// Adds `step` to `from` until the sum is beyond `at`, and says how often that was. The sum is the
+/// one that adding step by step gives, last digit included, in time that does not grow with the
+/// number of steps: as long as sums have one exponent, each step adds the same.
 fn steps_beyond(from: f64, step: f64, at: f64) -> (f64, u64) {
     let (mut sum, mut steps) = (from, 0);
     while at >= sum {
         let next = sum + step;
         let adds = next - sum;
         let again = next + step;
-        // Up to here sums have this exponent; a step that is rounded to an even digit is not like the next.
+        // Up to here sums have this exponent; a step that is rounded to an even digit is not like
+        // the next.
         let end = f64::from_bits((sum.to_bits() >> 52 << 52) + (1 << 52));
         let room = ((end.min(at) - sum) / adds) as u64;
         if room > 4 && again < end && (again - next).to_bits() == adds.to_bits() {

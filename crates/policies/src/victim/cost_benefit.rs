@@ -1,10 +1,10 @@
 //! `cost-benefit`: the block with the most space won for its age and what the move costs.
 //!
 //! Of a block whose share `u` is valid, reading it and writing the valid part again costs `2u` and
-//! wins `1 - u`; what has lain long will stay so, and its space is won for longer. The block with the
-//! greatest `age (1 - u) / 2u` is taken, so that cold blocks are reclaimed with more valid pages than
-//! hot ones. Good where writes are skewed; where they are not, age says nothing, and it moves more
-//! than `greedy`. Age is counted in blocks of the drive that were completed since.
+//! wins `1 - u`; what has lain long will stay so, and its space is won for longer. The block with
+//! the greatest `age (1 - u) / 2u` is taken, so that cold blocks are reclaimed with more valid
+//! pages than hot ones. Good where writes are skewed; where they are not, age says nothing, and it
+//! moves more than `greedy`. Age is counted in blocks of the drive that were completed since.
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
@@ -29,7 +29,7 @@ pub(crate) fn new(_: &Params) -> CostBenefit {
     CostBenefit
 }
 
-/// What a block is worth: more, the sooner it is to be reclaimed.
+/// The value of a block: the greater, the sooner it is reclaimed.
 fn worth(age: u32, gain: u32, valid: u32) -> f64 {
     if valid == 0 {
         return f64::INFINITY;

@@ -3,7 +3,7 @@
 //! Ten choices come close to greedy without keeping any order of blocks; one choice is `random`.
 
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{PlaneView, Victim, Watch};
 use kernel::Rng;
 use nand::{BlockId, Tag};
@@ -16,7 +16,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             SIGMETRICS 2013",
     params: &[ParamInfo {
         name: "d",
-        kind: Kind::Int { min: 1, max: 1_000 },
+        kind: ParamKind::Int { min: 1, max: 1_000 },
         default: "10",
         doc: "blocks drawn for each victim",
     }],

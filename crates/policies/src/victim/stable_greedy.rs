@@ -7,7 +7,7 @@
 //! idea is known.
 
 use crate::info::{Family, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Interests, PlaneView, Victim, Watch};
 use kernel::{IndexVec, Rng, Time};
 use nand::{BlockId, Geometry, Tag};
@@ -20,7 +20,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             multichannel SSDs, ACM TECS 2016 (the idea; details are ours)",
     params: &[ParamInfo {
         name: "window",
-        kind: Kind::Int { min: 1, max: 10_000 },
+        kind: ParamKind::Int { min: 1, max: 10_000 },
         default: "100",
         doc: "how long ago a stable block lost its last page, in pages lost by the whole drive, \
               percent of its number of blocks",

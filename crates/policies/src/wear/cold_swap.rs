@@ -6,7 +6,7 @@
 //! Bounds the spread at the cost of moving cold data about once in `threshold` cycles.
 
 use crate::info::{Family, Idle, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Balance, Dest, Plan, PlaneView, Step, StreamId, Watch, Wear};
 
 /// The entry in the list.
@@ -17,13 +17,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "threshold",
-            kind: Kind::Int { min: 1, max: 1_000_000 },
+            kind: ParamKind::Int { min: 1, max: 1_000_000 },
             default: "20",
             doc: "spread of effective P/E cycles in a plane that is tolerated",
         },
         ParamInfo {
             name: "roles",
-            kind: Kind::Word(&["spared", "moved"]),
+            kind: ParamKind::Word(&["spared", "moved"]),
             default: "spared",
             doc: "blocks to which the read-disturb policy gave a role (of low density, shadows, \
                   monitored), which are erased seldom because they endure many reads: spared, or \
@@ -93,7 +93,7 @@ impl Wear for StaticWear {
         let plane = PlaneView { excluded, ..balance.plane };
         let coldest = plane.candidates().min_by_key(|b| (view.wear[*b], b.as_u32()));
         let Some(coldest) = coldest else { return };
-        // The least worn block may be one that is no candidate; the candidates may all be worn more.
+        // The least worn block may not be a candidate; the candidates may all be worn more.
         if worn.saturating_sub(view.wear[coldest]) > self.threshold {
             self.moves += 1;
             plan.push(Step::Reclaim { block: coldest, to: Dest::Stream(StreamId::WEAR) });

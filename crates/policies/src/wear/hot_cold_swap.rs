@@ -1,13 +1,13 @@
 //! `hot-cold-swap`: a block that ages faster than the others is given cold data.
 //!
-//! When a block is erased whose remaining life has fallen below a share of the plane's mean, the data
-//! that has lain longest moves onto the most worn free block, and the block that it leaves takes its
-//! turn. What is tolerated shrinks with age: wear may spread while the drive is young, where it
-//! does no harm, and is even at the end. Of the scheme of Agrawal et al. this is the swap; their
+//! When a block is erased whose remaining life has fallen below a share of the plane's mean, the
+//! data that has lain longest moves onto the most worn free block, and the block that it leaves
+//! takes its turn. The tolerance shrinks with age: wear may spread while the drive is young, where
+//! it does no harm, and is even at the end. Of the scheme of Agrawal et al. this is the swap; their
 //! second rule, to pass over worn victims now and then, belongs to the choice of victims.
 
 use crate::info::{Family, Idle, PolicyInfo};
-use crate::params::{Kind, ParamInfo, Params};
+use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Balance, Dest, Life, Plan, Step, StreamId, Watch, Wear};
 
 /// The entry in the list.
@@ -19,13 +19,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "remaining",
-            kind: Kind::Real { min: 0.0, max: 1.0 },
+            kind: ParamKind::Real { min: 0.0, max: 1.0 },
             default: "0.85",
             doc: "the share of the mean remaining life below which a block is given cold data",
         },
         ParamInfo {
             name: "slack",
-            kind: Kind::Int { min: 1, max: 1_000_000 },
+            kind: ParamKind::Int { min: 1, max: 1_000_000 },
             default: "8",
             doc: "P/E cycles above the mean that are tolerated however old the drive is",
         },

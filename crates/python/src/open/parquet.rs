@@ -7,14 +7,14 @@ use std::sync::Arc;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use ssd::workload::{
-    Detail, Facts, Flow, FlowBy, Pieces, Place, Rows, See, Spot, StandIn, Table, Tally, TimeUnit,
-    TraceError, Workload, open_table,
+    ColumnTable, Detail, Facts, Flow, FlowBy, Pieces, Place, See, Spot, StandIn, TableRows, Tally,
+    TimeUnit, TraceError, Workload, open_table,
 };
 
 use super::How;
 use crate::error::{InternalError, of_trace};
 
-/// What the format is called.
+/// The name of the format.
 pub(crate) const FORMAT: &str = "parquet";
 pub(crate) const SUMMARY: &str =
     "columns time_ns, op, offset, size, prio, or others named with --columns (floatgate, polars)";
@@ -47,9 +47,9 @@ pub(crate) fn is_one(path: &Path) -> bool {
             && head == *b"PAR1"
 }
 
-/// What the file says of itself: requests, span, whether they have times, the recorded time of the
-/// first, the stand-in's model, version and source, notes, and of each flow the name, the weight, the
-/// depth and the region.
+/// The metadata of the file: requests, span, whether they have times, the recorded time of the
+/// first, the stand-in's model, version and source, notes, and of each flow the name, the weight,
+/// the depth and the region.
 type Statement = (
     u64,
     u64,
@@ -120,11 +120,11 @@ struct File {
     tally: Tally,
 }
 
-impl Table for File {
+impl ColumnTable for File {
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError> {
         let pieces = attached(&self.name, |py| self.opened.call_method0(py, "pieces"))?;
         let tally = self.tally.clone();
-        Ok(Box::new(Reading { name: Arc::clone(&self.name), pieces, tally }))
+        Ok(Box::new(ParquetPieces { name: Arc::clone(&self.name), pieces, tally }))
     }
 
     fn device(&self, number: u32) -> String {
@@ -137,7 +137,7 @@ impl Table for File {
 }
 
 impl File {
-    /// What the file calls a device or a process.
+    /// The name of a device or a process in the file.
     fn called(&self, what: &str, number: u32) -> String {
         let label =
             attached(&self.name, |py| self.opened.call_method1(py, what, (number,))?.extract(py));
@@ -146,7 +146,7 @@ impl File {
 }
 
 /// One way through a file. `pieces` is a `floatgate.workloads.parquet.Pieces`.
-struct Reading {
+struct ParquetPieces {
     name: Arc<str>,
     pieces: Py<PyAny>,
     tally: Tally,
@@ -165,7 +165,7 @@ type Piece<'py> = (
     Option<Array<'py, u32>>,
 );
 
-impl Pieces for Reading {
+impl Pieces for ParquetPieces {
     fn next(&mut self, see: &mut See<'_>) -> Result<Option<()>, TraceError> {
         attached(&self.name, |py| {
             let piece = self.pieces.call_method0(py, "next")?;
@@ -174,7 +174,7 @@ impl Pieces for Reading {
             else {
                 return Ok(None);
             };
-            let rows = Rows {
+            let rows = TableRows {
                 time: time.as_ref().map(Array::as_slice).transpose()?,
                 op: op.as_slice()?,
                 offset: offset.as_slice()?,
@@ -190,8 +190,8 @@ impl Pieces for Reading {
     }
 }
 
-/// What is left is not to be read.
-impl Drop for Reading {
+/// The rest is not read.
+impl Drop for ParquetPieces {
     fn drop(&mut self) {
         let _ = attached(&self.name, |py| self.pieces.call_method0(py, "close"));
     }

@@ -52,7 +52,7 @@ settings! {
     pub(crate) struct File {
         /// The format of this file: "floatgate.drive/1".
         schema: Option<String> => Run,
-        /// What results call the drive. By default the name of its file.
+        /// The name of the drive in results. By default the name of its file.
         name: Option<String> => Run,
         /// The drive in one line.
         summary: Option<String> => Run,
@@ -89,7 +89,7 @@ settings! {
         policies: Choices => Policies,
         /// The run.
         run: Run,
-        /// Where numbers come from: a key, or the beginning of some, and its source.
+        /// Sources of numbers: a key, or the beginning of some, and its source.
         sources: Option<Sources>,
     }
 
@@ -123,13 +123,13 @@ settings! {
 
     /// How pages lie in a block.
     pub(crate) struct Pages {
-        /// Which pages hold which bits. "cyclic": page i has type i modulo bits-per-cell; "shadow",
-        /// two bits: 0, 1, 3, 5 and so on are first bits, 2, 4, 6 and so on and the last are second
-        /// bits; "shadow-pairs": the same with pairs of pages.
+        /// The bits that each page holds. "cyclic": page i has type i modulo bits-per-cell.
+        /// "shadow", two bits: 0, 1, 3, 5 and so on are first bits, the others second bits.
+        /// "shadow-pairs": the same with pairs of pages.
         order: Option<PageOrder>,
-        /// Which pages of a block one command programs: "page", one; "wordline", all of a wordline;
-        /// "two-step", half of a wordline's, where cells have two bits or four. It takes as long as
-        /// these pages one after the other, by `timing.program`. By default "page".
+        /// The pages of a block that one command programs: "page", one; "wordline", all of a
+        /// wordline; "two-step", half of a wordline's, for cells of two bits or four. It takes as
+        /// long as these pages one after the other, by `timing.program`. By default "page".
         program: Option<Program>,
     }
 
@@ -144,9 +144,9 @@ settings! {
         /// How a program or an erase makes way for a read of the host, where the order policy asks for
         /// it. Not given: it does not.
         suspend: Option<Suspend> => Run,
-        /// What goes through a second register of the die, where the bus is modelled: "reads", a die
-        /// senses one page while it sends another; "programs", it takes in one while it programs
-        /// another; "all". Not given: nothing does.
+        /// Use of the cache register, if the bus is modelled. "reads": a die senses one page while
+        /// it sends another. "programs": it takes in one while it programs another. "all": both.
+        /// Not given: none.
         cache: Option<Cache> => Run,
         /// Array time of a page read, up to a minute. One value, or a list of one for each page
         /// type, least significant bit first.
@@ -166,7 +166,7 @@ settings! {
 
     /// How a program or an erase makes way for a read of the host.
     pub struct Suspend: Copy {
-        /// What does: "all", "programs" or "erases". By default "all".
+        /// Operations that can be suspended: "all", "programs" or "erases". By default "all".
         operations: Interruptible = (Interruptible::All),
         /// From the end of the array's work until the die takes reads, up to a minute.
         pause: Operation,
@@ -233,7 +233,7 @@ settings! {
         transfer_out: Option<Energy>,
         /// Taking a page in over the channel. Not counted if not given.
         transfer_in: Option<Energy>,
-        /// What a chip takes while it does nothing, such as "27.3mW". Not counted if not given.
+        /// The power of an idle chip, such as "27.3mW". Not counted if not given.
         idle_power: Option<Power>,
     }
 
@@ -281,9 +281,8 @@ settings! {
         width_bits: NonZeroU32 = 8 [1, 64, "must be at most 64", ""],
         /// Command and address cycles before each operation, up to a minute.
         command: Operation,
-        /// What goes first on a channel that becomes free: "commands" of new operations, so that
-        /// dies sense while others send; or "data" that dies have sensed, so that no operation
-        /// begins while data waits. By default "commands".
+        /// The first traffic on a channel that becomes free: "commands" of new operations, so dies
+        /// sense while others send; or "data" that dies have sensed. By default "commands".
         first: ChannelFirst = (ChannelFirst::Commands),
     }
 
@@ -314,8 +313,8 @@ settings! {
         /// How long a program takes. "fresh": what `timing` says; "wear": less as its block wears,
         /// by half of it (one bit in a cell) or an eighth at `endurance`.
         program_speed: ProgramSpeed,
-        /// What becomes of a block with a page that cannot be read: "retire", its other pages are
-        /// moved and it is taken out of service; "keep", nothing.
+        /// The fate of a block with a page that cannot be read. "retire": its other pages are moved
+        /// and it is taken out of service. "keep": nothing.
         uncorrectable: Uncorrectable,
         /// Program/erase cycles of every block before the run, below `endurance`.
         initial_cycles: u32,
@@ -351,14 +350,14 @@ settings! {
         /// not a percentage. Exports whole pages, rounded down.
         spare_factor: Option<f64>
             [f64::MIN_POSITIVE, BELOW_ONE, "is {}, and it must lie between 0 and 1", "a fraction: 7 % is 0.07"],
-        /// What the drive exports, such as "512GB", rounded up to whole pages.
+        /// The exported capacity, such as "512GB", rounded up to whole pages.
         logical_capacity: Option<Bytes>,
-        /// What a read of a page that holds nothing costs: "flash" like any other, "zero" nothing.
+        /// The cost of a read of an empty page: "flash" like any other, "zero" nothing.
         unmapped_read: UnmappedRead,
-        /// What a read costs whose page is on its way to flash: "wait", for its program, and then a
-        /// read; "memory": the controller still has the data, and flash is not asked.
+        /// The cost of a read whose page is on its way to flash. "wait": for its program, and then
+        /// a read. "memory": the controller still has the data, and flash is not used.
         pending_read: PendingRead => Run,
-        /// Which operations go to several planes of a die at once; with `program-planes` above 1 reads
+        /// Operations that use several planes of a die at once; with `program-planes` above 1 reads
         /// only.
         multi_plane: MultiPlane,
         /// How often in a row collection moves a page inside its plane without its data leaving the die,
@@ -380,9 +379,9 @@ settings! {
         /// How much is collected at once. "all": until `stop`; "one": a block, the rest in idle
         /// time, as long as `start` are free. With `pace` "per-write" both are the same.
         foreground: Foreground,
-        /// How fast collection goes for the host. "burst": as fast as it can; "per-write": as the host
-        /// writes, so that a block is free before it is needed, and as fast as it can while a write
-        /// waits for space. "per-write" needs a `start` or `background-stop` of at least 3.
+        /// How fast collection goes for the host. "burst": as fast as it can. "per-write": as the
+        /// host writes, so a block is free in time, and as fast as it can while a write waits for
+        /// space. "per-write" needs a `start` or `background-stop` of at least 3.
         pace: Pace => Run,
     }
 
@@ -398,11 +397,11 @@ settings! {
         queue_depth: NonZeroU32 => Run,
         /// Requests inside the drive at once in the open-loop modes, at least 1. Later ones wait.
         queue_limit: NonZeroU32 => Run,
-        /// What becomes of requests beyond the drive's capacity.
+        /// The fate of requests beyond the drive's capacity.
         out_of_range: OutOfRange => Requests,
-        /// What holds for flows of the workload: a list of { name = "db", weight = 4, priority = "high", queue-depth = 8 }.
-        /// A weight is 1 to 256; a priority, "normal" or "high", is that of every request of the flow; so
-        /// many of its requests are in the drive at most.
+        /// Settings of flows of the workload: a list of { name = "db", weight = 4, priority =
+        /// "high", queue-depth = 8 }. A weight is 1 to 256; a priority, "normal" or "high", is that
+        /// of every request of the flow; the queue depth is the most of its requests in the drive.
         flow: FlowList => Run,
         /// Only the requests of this flow are sent, as if the others were silent.
         only: Option<String> => Run,
@@ -449,9 +448,9 @@ settings! {
 
     /// The write buffer: memory of the drive through which writes go to flash.
     pub struct Buffer: Copy {
-        /// When a write is done for the host: "write-back", as soon as it is in the buffer (with
-        /// force unit access: when it survives a loss of power); "write-through", when it survives
-        /// a loss of power; "none": there is no buffer, whatever its size.
+        /// The instant at which a write is done for the host. "write-back": when it is in the
+        /// buffer (with force unit access: when it survives a loss of power). "write-through": when
+        /// it survives a loss of power. "none": there is no buffer, whatever its size.
         kind: BufferKind,
         /// How much it holds, in whole pages; "0B": there is none, and a write is done when it is
         /// in flash.
@@ -497,8 +496,8 @@ settings! {
         read_share: Option<f64>,
         /// Generators: the share of trims, 0 to 1.
         trim_share: Option<f64>,
-        /// Generators: a flush after so many writes, at least 1, at the time of the last of them.
-        /// Flushes come on top of `requests`.
+        /// Generators: a flush after this number of writes, at least 1, at the time of the last of
+        /// them. Flushes come on top of `requests`.
         flush_every: Option<NonZeroU64>,
         /// Generators: the share of the writes that bypass volatile memory (FUA), 0 to 1.
         fua_share: Option<f64>,
@@ -521,8 +520,8 @@ settings! {
 
     /// The state of the drive before the run.
     pub struct Precondition: Copy {
-        /// What is written beforehand: "none"; "touched", the pages that the workload reads before
-        /// it writes them; "full"; or a share of all pages, 0 < x <= 1, from the first one on.
+        /// Pages written beforehand: "none"; "touched", the pages that the workload reads before it
+        /// writes them; "full"; or a share of all pages, 0 < x <= 1, from the first one on.
         fill: Fill,
         /// How a filled drive is worn in.
         age: Age,

@@ -344,7 +344,7 @@ impl Work<'_> {
             conflict(why, &[("geometry.pages-per-block", &format!("a multiple of {bits}"))]);
         } else if self.get::<Model>("reliability.model") == Some(Model::On) {
             let message = format!(
-                "`{path}` \"{said}\" has no law of errors: the model of the cells knows programs of \
+                "`{path}` \"{said}\" has no error model: the model of the cells knows programs of \
                  single pages"
             );
             let marks = [(path, ""), ("reliability.model", "or \"off\"")];

@@ -358,11 +358,13 @@ impl Die {
         for (s, b) in spent.queue.values_mut().zip(by_source.values()) {
             less(s, *b);
         }
-        let suspended = &mut spent.causes[Cause::Suspend];
-        less(suspended, *suspend);
+        less(&mut spent.causes[Cause::Suspend], *suspend);
         if self.phase != Phase::Idle {
-            let s = self.works_for().map_or(suspended, |source| &mut spent.queue[source]);
-            less(s, now - self.started);
+            let elapsed = now - self.started;
+            match self.works_for() {
+                Some(source) => less(&mut spent.queue[source], elapsed),
+                None => less(&mut spent.causes[Cause::Suspend], elapsed),
+            }
         }
     }
 

@@ -180,7 +180,7 @@ impl Device {
         for (at, die) in self.dies.as_slice().iter().enumerate() {
             let busy = die.busy_until(now);
             assert_within(busy.sum(), now, "die", at);
-            self.stats.busy += busy.by_source.map(|time| TimeSum::from(*time));
+            self.stats.busy += &busy.by_source.map(|time| TimeSum::from(*time));
             self.stats.suspending += busy.suspend;
         }
         self.check_suspended();

@@ -6,7 +6,7 @@ use crate::config::Drive;
 use crate::run::life_of;
 use ftl::Life;
 use kernel::Dur;
-use policies::throttle::{Cells, Epoch, Machine, Rests, Settings, Tally};
+use policies::throttle::{Epoch, Machine, RatedCells, Rests, Settings, Tally};
 
 /// What is to be advanced, and how far.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Plan<'a> {
     /// The flash.
     pub life: Life,
     /// How long the flash lasts.
-    pub cells: Cells,
+    pub cells: RatedCells,
     /// The throttle; `None`: nothing is throttled.
     pub throttle: Option<Settings>,
     /// The end: the life to reach. A throttle's own target should be the same.
@@ -39,7 +39,7 @@ pub fn plan_of<'a>(drive: &Drive, demand: &'a Demand, waf: f64) -> Plan<'a> {
         demand,
         waf,
         life,
-        cells: Cells::of(&life),
+        cells: RatedCells::of(&life),
         throttle,
         target: throttle.map_or(FIVE_YEARS, |t| t.target),
         bins: 1000,
@@ -233,7 +233,7 @@ pub fn fast_forward(
 /// Whether the flash is worn out. The limit grows with time, so bytes below it stay below it until
 /// more are programmed: it is solved anew only where they reach it.
 struct Wear {
-    cells: Cells,
+    cells: RatedCells,
     raw_bytes: f64,
     /// Bytes up to which nothing can be worn out.
     safe: f64,

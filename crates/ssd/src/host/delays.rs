@@ -46,7 +46,7 @@ impl Sum for Delays {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |mut sum, each| {
             sum.requests += each.requests;
-            sum.parts += each.parts;
+            sum.parts += &each.parts;
             sum
         })
     }
@@ -77,7 +77,7 @@ impl ByLatency {
         for cell in [&mut self.total, &mut self.cells[cell_of(latency)]] {
             cell.requests += 1;
             cell.latency += latency;
-            cell.parts += *spent;
+            cell.parts += spent;
         }
     }
 

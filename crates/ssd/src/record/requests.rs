@@ -4,7 +4,7 @@ use super::{Column, Values};
 use crate::host::{Class, Inside};
 use crate::ops::Spent;
 use kernel::Dur;
-use nand::Part;
+use nand::{Each, Key, Part, Parts};
 
 /// What is kept of a request.
 struct Row {
@@ -66,15 +66,27 @@ impl Requests {
             Column::words("flow", each(rows, |row| row.flow), &flows),
         ];
         // Most drives have most parts never.
+        let mut any = Parts::default();
+        for row in rows {
+            note(&mut any.queue, &row.spent.queue);
+            note(&mut any.causes, &row.spent.causes);
+        }
         for part in Part::all() {
-            let ns = each(rows, |row| row.spent.of(part).as_ns());
-            let never = ns.iter().all(|ns| *ns == 0);
-            let values = if never { Values::Zeros(rows.len()) } else { Values::U64(ns) };
+            let values = match any.of(part) {
+                0 => Values::Zeros(rows.len()),
+                _ => Values::U64(each(rows, |row| row.spent.of(part).as_ns())),
+            };
             columns.push(Column::new(part.column(), values));
         }
         self.rows.clear();
         columns
     }
+}
+
+/// Leaves zero where there never was any time.
+#[inline]
+fn note<K: Key>(any: &mut Each<K, u64>, times: &Each<K, Dur>) {
+    any.values_mut().zip(times.values()).for_each(|(any, time)| *any |= time.as_ns());
 }
 
 /// Something of each row.

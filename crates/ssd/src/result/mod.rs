@@ -18,11 +18,11 @@ use energy::EnergyUse;
 use evidence::Evidence;
 use ftl::Kit;
 pub(crate) use sections::checks::pages_in_use;
-use sections::end::WorkLeft;
+use sections::end::LeftToDo;
 use sections::timing::Speed;
 use sections::warnings::of_work_left;
 use serde_json::{Map, Value, json};
-use shape::Entry;
+use shape::Declared;
 use steady::Steadiness;
 use workload::{About, Alignment};
 
@@ -114,12 +114,12 @@ pub(crate) fn report<K: Kit>(
     let waits = sim.wait_stats();
     // From here on the drive goes on, and nothing is counted but that.
     if let Some(left) = sim.work_off() {
-        value["end"]["work_left"] = WorkLeft::of(left).value();
+        value["end"]["work_left"] = LeftToDo::of(left).value();
         let Value::Array(warnings) = &mut value["warnings"] else {
             unreachable!("warnings are a list");
         };
         let more = of_work_left(left, drive, sim.end());
-        warnings.extend(more.into_iter().map(Entry::value));
+        warnings.extend(more.into_iter().map(Declared::value));
     }
     Report { value, page_operations, served: stats.served, waits }
 }

@@ -2,7 +2,7 @@
 //!
 //! Most come from the lists of keys in `nand`, so a new key has its place in every result.
 
-use super::shape::{Entry, Listed, Name, NameList, Names, Since};
+use super::shape::{Declared, EachName, ListOfNames, NameDecl, NameList, Since};
 use crate::sim::Class;
 use nand::{Each, Key, Level, Source, reserved};
 use policies::Family;
@@ -14,100 +14,104 @@ const OF_THE_FIRST: [&str; 6] = ["host", "gc", "wear", "refresh", "rewrite", "ma
 const RESERVED: &str = "No drive has this yet.";
 
 /// The keys of a list and the names that it reserves.
-pub(crate) fn names<K: Key>() -> impl Iterator<Item = Name> {
-    let known = K::ALL.iter().map(|key| Name::new(key.name(), key.about()));
-    known.chain(reserved::<K>().map(|name| Name::new(name, RESERVED)))
+pub(crate) fn names<K: Key>() -> impl Iterator<Item = NameDecl> {
+    let known = K::ALL.iter().map(|key| NameDecl::new(key.name(), key.about()));
+    known.chain(reserved::<K>().map(|name| NameDecl::new(name, RESERVED)))
 }
 
 /// A value for each of these names.
-pub(crate) fn listed<N: Names, K: Key, T: Entry + Default>(
+pub(crate) fn listed<N: ListOfNames, K: Key, T: Declared + Default>(
     value: impl FnMut(K) -> T,
-) -> Listed<N, T> {
+) -> EachName<N, T> {
     let known = K::ALL.iter().copied().map(value);
-    Listed::new(known.chain(reserved::<K>().map(|_| T::default())))
+    EachName::new(known.chain(reserved::<K>().map(|_| T::default())))
 }
 
-fn total() -> Name {
-    Name::new("total", "The sum of all others.")
+fn total() -> NameDecl {
+    NameDecl::new("total", "The sum of all others.")
 }
 
 /// The sources of flash operations.
-pub(crate) struct Sources;
+pub(crate) struct SourceNames;
 
-impl Names for Sources {
+impl ListOfNames for SourceNames {
     fn list() -> NameList {
-        let names = names::<Source>()
-            .map(|name| Name { since: Since::unless(OF_THE_FIRST.contains(&name.key)), ..name });
+        let names = names::<Source>().map(|name| NameDecl {
+            since: Since::unless(OF_THE_FIRST.contains(&name.key)),
+            ..name
+        });
         NameList { of: "source", names: names.collect() }
     }
 }
 
 /// The sources, and all of them together.
-pub(crate) struct SourcesAndTotal;
+pub(crate) struct SourceNamesAndTotal;
 
-impl Names for SourcesAndTotal {
+impl ListOfNames for SourceNamesAndTotal {
     fn list() -> NameList {
-        let names = Sources::list().names.into_iter().chain([total()]);
+        let names = SourceNames::list().names.into_iter().chain([total()]);
         NameList { of: "source or total", names: names.collect() }
     }
 }
 
 /// Counts by source, with their sum.
-pub(crate) fn by_source(counts: &Each<Source, u64>) -> Listed<SourcesAndTotal, u64> {
+pub(crate) fn by_source(counts: &Each<Source, u64>) -> EachName<SourceNamesAndTotal, u64> {
     let to_come = reserved::<Source>().map(|_| 0);
-    Listed::new(counts.values().copied().chain(to_come).chain([counts.total()]))
+    EachName::new(counts.values().copied().chain(to_come).chain([counts.total()]))
 }
 
 /// The sources whose writes can make garbage collection necessary: all but collection itself.
-pub(crate) struct Demands;
+pub(crate) struct DemandNames;
 
 fn demands() -> impl Iterator<Item = Source> {
     Source::ALL.into_iter().filter(|source| *source != Source::Gc)
 }
 
-impl Names for Demands {
+impl ListOfNames for DemandNames {
     fn list() -> NameList {
-        let name = |source: Source| Name {
+        let name = |source: Source| NameDecl {
             since: Since::unless(OF_THE_FIRST.contains(&source.name())),
-            ..Name::new(source.name(), source.about())
+            ..NameDecl::new(source.name(), source.about())
         };
         NameList { of: "demand or total", names: demands().map(name).chain([total()]).collect() }
     }
 }
 
 /// Counts by the source that made an operation necessary.
-pub(crate) fn by_demand(counts: &Each<Source, u64>) -> Listed<Demands, u64> {
-    Listed::new(demands().map(|source| counts[source]).chain([counts.total()]))
+pub(crate) fn by_demand(counts: &Each<Source, u64>) -> EachName<DemandNames, u64> {
+    EachName::new(demands().map(|source| counts[source]).chain([counts.total()]))
 }
 
 /// The cost levels.
-pub(crate) struct Levels;
+pub(crate) struct LevelNames;
 
-impl Names for Levels {
+impl ListOfNames for LevelNames {
     fn list() -> NameList {
         NameList { of: "level", names: names::<Level>().collect() }
     }
 }
 
 /// The operations of the host, and all of them together.
-pub(crate) struct Operations;
+pub(crate) struct OperationNames;
 
-impl Names for Operations {
+impl ListOfNames for OperationNames {
     fn list() -> NameList {
-        let all = Name::new("all", "All operations. Their bytes are those of reads and writes.");
-        let operation = |name: Name| Name { since: Since::unless(name.key != "flush"), ..name };
+        let all =
+            NameDecl::new("all", "All operations. Their bytes are those of reads and writes.");
+        let operation =
+            |name: NameDecl| NameDecl { since: Since::unless(name.key != "flush"), ..name };
         NameList { of: "operation", names: names::<Class>().map(operation).chain([all]).collect() }
     }
 }
 
 /// The families of policies.
-pub(crate) struct Families;
+pub(crate) struct FamilyNames;
 
-impl Names for Families {
+impl ListOfNames for FamilyNames {
     fn list() -> NameList {
-        let name = |family: Family| Name {
+        let name = |family: Family| NameDecl {
             since: Since::unless(family != Family::Arbitration),
-            ..Name::new(family.name(), family.question())
+            ..NameDecl::new(family.name(), family.question())
         };
         NameList { of: "family", names: Family::ALL.into_iter().map(name).collect() }
     }

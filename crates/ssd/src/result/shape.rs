@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 /// What may stand at a place of a result.
-pub(crate) enum Shape {
+pub(crate) enum ValueShape {
     /// A whole number of at least zero.
     Count,
     Number,
@@ -21,30 +21,30 @@ pub(crate) enum Shape {
     Each(NameList, Box<Self>),
     /// A value for each name that the run decides, such as that of a flow.
     Named(&'static str, Box<Self>),
-    Table(Table),
+    TableDecl(TableDecl),
 }
 
 /// The declaration of a table: its name is that of the struct, and no other table has it.
 #[derive(Copy, Clone)]
-pub(crate) struct Table {
+pub(crate) struct TableDecl {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    pub(crate) fields: fn() -> Vec<Field>,
+    pub(crate) fields: fn() -> Vec<KeyDecl>,
 }
 
 /// One key of a table.
-pub(crate) struct Field {
+pub(crate) struct KeyDecl {
     pub(crate) name: &'static str,
     /// The unit of the numbers here and below; empty for plain numbers and for what is not a number.
     pub(crate) unit: &'static str,
     pub(crate) about: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TypeDecl,
     pub(crate) since: Since,
 }
 
 /// The type of a value, as a declaration needs it.
-pub(crate) struct Kind {
-    pub(crate) shape: Shape,
+pub(crate) struct TypeDecl {
+    pub(crate) shape: ValueShape,
     /// Whether it may be null.
     pub(crate) nullable: bool,
     /// Whether its key may be missing.
@@ -66,17 +66,17 @@ pub(crate) enum Since {
 pub(crate) struct NameList {
     /// What they are called together, in the singular.
     pub(crate) of: &'static str,
-    pub(crate) names: Vec<Name>,
+    pub(crate) names: Vec<NameDecl>,
 }
 
 /// One of them.
-pub(crate) struct Name {
+pub(crate) struct NameDecl {
     pub(crate) key: &'static str,
     pub(crate) about: &'static str,
     pub(crate) since: Since,
 }
 
-impl Name {
+impl NameDecl {
     /// A name that all results have.
     pub(crate) const fn new(key: &'static str, about: &'static str) -> Self {
         Self { key, about, since: Since::Start }
@@ -91,18 +91,18 @@ impl Since {
 }
 
 /// A list of names, as a type.
-pub(crate) trait Names {
+pub(crate) trait ListOfNames {
     fn list() -> NameList;
 }
 
 /// What can be a value of a result.
-pub(crate) trait Entry: Sized {
-    fn kind() -> Kind;
+pub(crate) trait Declared: Sized {
+    fn kind() -> TypeDecl;
 
     fn value(self) -> Value;
 
     /// The keys that a field of this type adds to its table: mostly one.
-    fn keys(field: Field) -> Vec<Field> {
+    fn keys(field: KeyDecl) -> Vec<KeyDecl> {
         vec![field]
     }
 
@@ -112,18 +112,18 @@ pub(crate) trait Entry: Sized {
     }
 }
 
-impl Kind {
+impl TypeDecl {
     /// Never null, never missing.
-    pub(crate) fn of(shape: Shape) -> Self {
+    pub(crate) fn of(shape: ValueShape) -> Self {
         Self { shape, nullable: false, optional: false }
     }
 }
 
 macro_rules! plain {
     ($($type:ty: $shape:ident;)+) => {$(
-        impl Entry for $type {
-            fn kind() -> Kind {
-                Kind::of(Shape::$shape)
+        impl Declared for $type {
+            fn kind() -> TypeDecl {
+                TypeDecl::of(ValueShape::$shape)
             }
 
             fn value(self) -> Value {
@@ -145,9 +145,9 @@ plain! {
     Value: Free;
 }
 
-impl<T: Entry> Entry for Option<T> {
-    fn kind() -> Kind {
-        Kind { nullable: true, ..T::kind() }
+impl<T: Declared> Declared for Option<T> {
+    fn kind() -> TypeDecl {
+        TypeDecl { nullable: true, ..T::kind() }
     }
 
     fn value(self) -> Value {
@@ -155,9 +155,9 @@ impl<T: Entry> Entry for Option<T> {
     }
 }
 
-impl<T: Entry> Entry for Vec<T> {
-    fn kind() -> Kind {
-        Kind::of(Shape::List(Box::new(T::kind().shape)))
+impl<T: Declared> Declared for Vec<T> {
+    fn kind() -> TypeDecl {
+        TypeDecl::of(ValueShape::List(Box::new(T::kind().shape)))
     }
 
     fn value(self) -> Value {
@@ -168,9 +168,9 @@ impl<T: Entry> Entry for Vec<T> {
 /// A key that only some commands add to a result.
 pub(crate) struct Only<T>(pub(super) Option<T>);
 
-impl<T: Entry> Entry for Only<T> {
-    fn kind() -> Kind {
-        Kind { optional: true, ..T::kind() }
+impl<T: Declared> Declared for Only<T> {
+    fn kind() -> TypeDecl {
+        TypeDecl { optional: true, ..T::kind() }
     }
 
     fn value(self) -> Value {
@@ -185,18 +185,18 @@ impl<T: Entry> Entry for Only<T> {
 }
 
 /// A value for each name of the list `N`, in its order.
-pub(crate) struct Listed<N, T>(Vec<T>, PhantomData<N>);
+pub(crate) struct EachName<N, T>(Vec<T>, PhantomData<N>);
 
-impl<N: Names, T: Entry> Listed<N, T> {
+impl<N: ListOfNames, T: Declared> EachName<N, T> {
     /// The values, in the order of the list.
     pub(crate) fn new(values: impl IntoIterator<Item = T>) -> Self {
         Self(values.into_iter().collect(), PhantomData)
     }
 }
 
-impl<N: Names, T: Entry> Entry for Listed<N, T> {
-    fn kind() -> Kind {
-        Kind::of(Shape::Each(N::list(), Box::new(T::kind().shape)))
+impl<N: ListOfNames, T: Declared> Declared for EachName<N, T> {
+    fn kind() -> TypeDecl {
+        TypeDecl::of(ValueShape::Each(N::list(), Box::new(T::kind().shape)))
     }
 
     fn value(self) -> Value {
@@ -208,19 +208,19 @@ impl<N: Names, T: Entry> Entry for Listed<N, T> {
 }
 
 /// A value for each name of a list, as keys of the table itself.
-pub(crate) struct Flat<N, T>(pub(crate) Listed<N, T>);
+pub(crate) struct Flat<N, T>(pub(crate) EachName<N, T>);
 
-impl<N: Names, T: Entry> Entry for Flat<N, T> {
-    fn kind() -> Kind {
-        Listed::<N, T>::kind()
+impl<N: ListOfNames, T: Declared> Declared for Flat<N, T> {
+    fn kind() -> TypeDecl {
+        EachName::<N, T>::kind()
     }
 
     fn value(self) -> Value {
         self.0.value()
     }
 
-    fn keys(field: Field) -> Vec<Field> {
-        let key = |Name { key, about, since }| Field {
+    fn keys(field: KeyDecl) -> Vec<KeyDecl> {
+        let key = |NameDecl { key, about, since }| KeyDecl {
             name: key,
             unit: field.unit,
             about,
@@ -244,15 +244,15 @@ pub(crate) trait Called {
     const OF: &'static str;
 }
 
-impl<N: Called, T: Entry> ByName<N, T> {
+impl<N: Called, T: Declared> ByName<N, T> {
     pub(crate) fn new(values: impl IntoIterator<Item = (String, T)>) -> Self {
         Self(values.into_iter().collect(), PhantomData)
     }
 }
 
-impl<N: Called, T: Entry> Entry for ByName<N, T> {
-    fn kind() -> Kind {
-        Kind::of(Shape::Named(N::OF, Box::new(T::kind().shape)))
+impl<N: Called, T: Declared> Declared for ByName<N, T> {
+    fn kind() -> TypeDecl {
+        TypeDecl::of(ValueShape::Named(N::OF, Box::new(T::kind().shape)))
     }
 
     fn value(self) -> Value {
@@ -274,23 +274,23 @@ macro_rules! table {
             $($(#[doc = $about])+ pub(crate) $field: $type,)+
         }
 
-        impl $crate::result::shape::Entry for $table {
-            fn kind() -> $crate::result::shape::Kind {
-                fn fields() -> Vec<$crate::result::shape::Field> {
+        impl $crate::result::shape::Declared for $table {
+            fn kind() -> $crate::result::shape::TypeDecl {
+                fn fields() -> Vec<$crate::result::shape::KeyDecl> {
                     let mut fields = Vec::new();
-                    $(fields.extend(<$type as $crate::result::shape::Entry>::keys(
-                        $crate::result::shape::Field {
+                    $(fields.extend(<$type as $crate::result::shape::Declared>::keys(
+                        $crate::result::shape::KeyDecl {
                             name: stringify!($field),
                             unit: concat!($($unit)?),
                             about: concat!($($about),+),
-                            kind: <$type as $crate::result::shape::Entry>::kind(),
+                            kind: <$type as $crate::result::shape::Declared>::kind(),
                             since: $crate::result::shape::since!($($since)?),
                         },
                     ));)+
                     fields
                 }
-                $crate::result::shape::Kind::of($crate::result::shape::Shape::Table(
-                    $crate::result::shape::Table {
+                $crate::result::shape::TypeDecl::of($crate::result::shape::ValueShape::TableDecl(
+                    $crate::result::shape::TableDecl {
                         name: stringify!($table),
                         about: concat!($($doc),+),
                         fields,
@@ -300,7 +300,7 @@ macro_rules! table {
 
             fn value(self) -> serde_json::Value {
                 let mut map = serde_json::Map::new();
-                $($crate::result::shape::Entry::put(
+                $($crate::result::shape::Declared::put(
                     self.$field, stringify!($field), &mut map,
                 );)+
                 serde_json::Value::Object(map)
@@ -332,8 +332,8 @@ pub(crate) struct Written {
 
 impl Written {
     /// A key with its unit, meaning and shape.
-    pub(crate) fn field(&mut self, field: Field) -> Value {
-        let Field { name, unit, about, kind, since } = field;
+    pub(crate) fn field(&mut self, field: KeyDecl) -> Value {
+        let KeyDecl { name, unit, about, kind, since } = field;
         json!({
             "name": name,
             "unit": unit,
@@ -345,20 +345,20 @@ impl Written {
         })
     }
 
-    fn shape(&mut self, shape: Shape) -> Value {
-        let mut inner = |is: &str, of: &str, inside: Box<Shape>| {
+    fn shape(&mut self, shape: ValueShape) -> Value {
+        let mut inner = |is: &str, of: &str, inside: Box<ValueShape>| {
             let inside = self.shape(*inside);
             json!({ "is": is, "of": of, "inside": inside })
         };
         match shape {
-            Shape::Count => json!({ "is": "count" }),
-            Shape::Number => json!({ "is": "number" }),
-            Shape::Text => json!({ "is": "text" }),
-            Shape::Flag => json!({ "is": "flag" }),
-            Shape::Free => json!({ "is": "free" }),
-            Shape::List(inside) => inner("list", "", inside),
-            Shape::Named(of, inside) => inner("named", of, inside),
-            Shape::Each(list, inside) => {
+            ValueShape::Count => json!({ "is": "count" }),
+            ValueShape::Number => json!({ "is": "number" }),
+            ValueShape::Text => json!({ "is": "text" }),
+            ValueShape::Flag => json!({ "is": "flag" }),
+            ValueShape::Free => json!({ "is": "free" }),
+            ValueShape::List(inside) => inner("list", "", inside),
+            ValueShape::Named(of, inside) => inner("named", of, inside),
+            ValueShape::Each(list, inside) => {
                 let value = inner("each", list.of, inside);
                 let names = list.names.into_iter().map(
                     |n| json!({ "name": n.key, "about": n.about, "since": n.since.written() }),
@@ -366,7 +366,7 @@ impl Written {
                 self.names.insert(list.of, names.collect());
                 value
             }
-            Shape::Table(table) => {
+            ValueShape::TableDecl(table) => {
                 if !self.tables.contains_key(table.name) {
                     let fields = (table.fields)().into_iter().map(|f| self.field(f)).collect();
                     self.tables.insert(

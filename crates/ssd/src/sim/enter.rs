@@ -759,7 +759,7 @@ impl<K: Kit> Sim<K> {
             self.ftl.trim(lpn, now);
         }
         if let Some(write) = flushed.owed {
-            self.device.ops[write].spent += spent;
+            self.device.ops[write].spent += &spent;
             self.page_done_out_of_line(write);
         }
         if volatile && self.requests.barrier.leave(flushed.stretch) {

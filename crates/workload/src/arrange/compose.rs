@@ -28,8 +28,8 @@ use super::steps::{Slice, Steps};
 use crate::error::{Spot, detail};
 use crate::source::digest;
 use crate::{
-    About, BATCH, ClosedLoop, Flow, FlowBy, Fold, Merge, Named, OutOfRange, Part, Request, Source,
-    TraceError, Workload,
+    About, AddressWrap, BATCH, ClosedLoop, Flow, FlowBy, Merge, Named, OutOfRange, Part, Request,
+    Source, TraceError, Workload,
 };
 
 const SCHEMA: &str = "floatgate.workload/1";
@@ -47,7 +47,7 @@ pub struct Composition {
 /// One part, as written.
 #[derive(Clone, Debug)]
 pub struct PartText {
-    /// What the user calls the workload.
+    /// The user's name of the workload.
     pub workload: String,
     /// How its trace is to be read.
     pub format: Option<String>,
@@ -65,7 +65,7 @@ pub struct PartText {
     pub flow_by: Option<FlowBy>,
     /// The same.
     pub skip_bad: bool,
-    /// What is done to it.
+    /// Its changes.
     pub steps: Steps,
     wrap: Option<Bytes>,
     begins: Dur,
@@ -363,7 +363,7 @@ impl Composition {
         Ok(Box::new(Named::new(Box::new(merged), about)))
     }
 
-    /// What the flow of each part is called: what the part says, or its workload, with the number of
+    /// The name of each part's flow: what the part says, or its workload, with the number of
     /// the part where that would be the name of two. One part alone is no flow.
     fn names(&self, opened: &[Box<dyn Workload>]) -> Vec<Option<String>> {
         let said = self.parts.iter().map(|(_, part)| part.flow.as_deref());
@@ -398,11 +398,91 @@ fn name_of_flow(name: &str) -> Result<(), String> {
     if bad { Err("a flow needs a name of one line".into()) } else { Ok(()) }
 }
 
+/// A rule for the keys of a part: the key, whether the part breaks the rule, and the message.
+type Rule = (&'static str, bool, String);
+
 impl PartToml {
     /// `loops`: without times, it is a closed loop anyway.
+    // Long for its rules: an entry for each.
+    fn rules(&self, loops: bool) -> Vec<Rule> {
+        let rule = |key, broken, message: &str| (key, broken, message.to_owned());
+        let given = |value: Option<u64>| value.map_or(String::new(), |n| n.to_string());
+        let [speed, begins] = [self.speed.is_some(), self.begins.is_some()];
+        let shared = self.share.is_some();
+        let closed = self.queue_depth.is_some();
+        let by_flow = self.flow_by.is_some();
+        let switches = matches!(self.priority, Some(Priority::Switching));
+        let no_share = self.share.filter(|share| !(*share > 0.0 && *share < 1.0));
+        let no_weight = self.weight.filter(|weight| !(1..=Flow::HEAVIEST).contains(weight));
+        let no_stretches = self.stretches.filter(|n| !(1..=1_000_000).contains(n));
+        let settled = "`share` settles this too; expected one of them";
+        let answered = "with a `queue-depth` requests come when others are answered; expected one of \
+                        them";
+        let of_drive = "beside `flow-by`; `[[host.flow]]` of a drive gives each its own";
+        let not_switching = "only `priority = \"switching\"` has it";
+        vec![
+            (
+                "share",
+                no_share.is_some(),
+                format!("{} is no share; expected 0 < share < 1", no_share.unwrap_or_default()),
+            ),
+            rule("speed", shared && speed, settled),
+            rule("repeat", shared && self.repeat.is_some(), settled),
+            rule("begins", shared && begins, settled),
+            rule(
+                "queue-depth",
+                self.queue_depth == Some(0),
+                "nothing would ever arrive; expected at least 1",
+            ),
+            rule(
+                "wrap",
+                self.wrap.as_ref().is_some_and(|wrap| wrap.0.get() == 0),
+                "no address is left; expected a size above 0",
+            ),
+            rule(
+                "until",
+                self.until.is_some() && !closed && !loops,
+                "only a part with a `queue-depth` has it; `slice` cuts recorded times",
+            ),
+            rule("speed", closed && speed, answered),
+            rule("begins", closed && begins, answered),
+            rule("share", closed && shared, answered),
+            {
+                let name = self.flow.as_deref().map_or(Ok(()), name_of_flow);
+                ("flow", name.is_err(), name.err().unwrap_or_default())
+            },
+            (
+                "weight",
+                no_weight.is_some(),
+                format!(
+                    "{} is no weight; expected 1 to {}",
+                    given(no_weight.map(u64::from)),
+                    Flow::HEAVIEST
+                ),
+            ),
+            rule("depth", self.depth == Some(0), "nothing would ever go in; expected at least 1"),
+            rule(
+                "flow",
+                by_flow && self.flow.is_some(),
+                "beside `flow-by`; each of its flows has a name of its own",
+            ),
+            rule("weight", by_flow && self.weight.is_some(), of_drive),
+            rule("depth", by_flow && self.depth.is_some(), of_drive),
+            rule("queue-depth", by_flow && closed, "beside `flow-by`; a closed loop is one flow"),
+            rule("stretches", self.stretches.is_some() && !switches, not_switching),
+            rule("seed", self.seed.is_some() && !switches, not_switching),
+            (
+                "stretches",
+                no_stretches.is_some(),
+                format!("{} of each kind; expected 1 to 1000000", given(no_stretches)),
+            ),
+        ]
+    }
+
+    /// Tells what is `wrong`; `loops` as for the rules.
     fn checked(self, loops: bool, wrong: &mut dyn FnMut(&'static str, String)) -> PartText {
         let steps = Steps {
-            slice: self.slice.map(|t| t.0),
+            slice: self.slice.as_ref().map(|t| t.0),
             first: self.first,
             footprint: self.footprint,
             speed: self.speed,
@@ -411,80 +491,9 @@ impl PartToml {
         if let Err((key, what)) = steps.check() {
             wrong(key, what);
         }
-        if let Some(share) = self.share {
-            if !(share > 0.0 && share < 1.0) {
-                wrong("share", format!("{share} is no share; expected 0 < share < 1"));
-            }
-            for (key, given) in [
-                ("speed", self.speed.is_some()),
-                ("repeat", self.repeat.is_some()),
-                ("begins", self.begins.is_some()),
-            ] {
-                if given {
-                    wrong(key, "`share` settles this too; expected one of them".into());
-                }
-            }
-        }
-        if self.queue_depth == Some(0) {
-            wrong("queue-depth", "nothing would ever arrive; expected at least 1".into());
-        }
-        if self.wrap.as_ref().is_some_and(|wrap| wrap.0.get() == 0) {
-            wrong("wrap", "no address is left; expected a size above 0".into());
-        }
-        match self.queue_depth {
-            None if self.until.is_some() && !loops => {
-                let what = "only a part with a `queue-depth` has it; `slice` cuts recorded times";
-                wrong("until", what.into());
-            }
-            None => {}
-            Some(_) => {
-                for (key, given) in [
-                    ("speed", self.speed.is_some()),
-                    ("begins", self.begins.is_some()),
-                    ("share", self.share.is_some()),
-                ] {
-                    if given {
-                        let what = "with a `queue-depth` requests come when others are answered";
-                        wrong(key, format!("{what}; expected one of them"));
-                    }
-                }
-            }
-        }
-        if let Some(flow) = &self.flow
-            && let Err(what) = name_of_flow(flow)
-        {
-            wrong("flow", what);
-        }
-        if let Some(weight) = self.weight.filter(|w| !(1..=Flow::HEAVIEST).contains(w)) {
-            wrong("weight", format!("{weight} is no weight; expected 1 to {}", Flow::HEAVIEST));
-        }
-        if self.depth == Some(0) {
-            wrong("depth", "nothing would ever go in; expected at least 1".into());
-        }
-        if self.flow_by.is_some() {
-            for (key, given, instead) in [
-                ("flow", self.flow.is_some(), "each of its flows has a name of its own"),
-                ("weight", self.weight.is_some(), "`[[host.flow]]` of a drive gives each its own"),
-                ("depth", self.depth.is_some(), "`[[host.flow]]` of a drive gives each its own"),
-                ("queue-depth", self.queue_depth.is_some(), "a closed loop is one flow"),
-            ] {
-                if given {
-                    wrong(key, format!("beside `flow-by`; {instead}"));
-                }
-            }
-        }
+        let broken = self.rules(loops).into_iter().filter(|(_, broken, _)| *broken);
+        broken.for_each(|(key, _, message)| wrong(key, message));
         let switches = matches!(self.priority, Some(Priority::Switching));
-        for (key, given) in [("stretches", self.stretches.is_some()), ("seed", self.seed.is_some())]
-        {
-            if given && !switches {
-                wrong(key, "only `priority = \"switching\"` has it".into());
-            }
-        }
-        if let Some(stretches) = self.stretches
-            && !(1..=1_000_000).contains(&stretches)
-        {
-            wrong("stretches", format!("{stretches} of each kind; expected 1 to 1000000"));
-        }
         let switching = switches.then(|| Switching {
             stretches: self.stretches.unwrap_or(Switching::STRETCHES),
             seed: self.seed.unwrap_or(Switching::SEED),
@@ -527,7 +536,7 @@ impl PartToml {
 }
 
 impl PartText {
-    /// What is said of the part beside its reading and its steps.
+    /// The other keys of the part.
     fn said(&self) -> String {
         let mut said = String::new();
         if self.begins > Dur::ZERO {
@@ -587,7 +596,7 @@ impl PartText {
     /// The workload within the addresses that it may have.
     fn wrapped(&self, workload: Box<dyn Workload>) -> Result<Box<dyn Workload>, TraceError> {
         let Some(wrap) = self.wrap else { return Ok(workload) };
-        Ok(Box::new(Fold::new(workload, OutOfRange::Wrap, 0, wrap)?))
+        Ok(Box::new(AddressWrap::new(workload, OutOfRange::Wrap, 0, wrap)?))
     }
 }
 

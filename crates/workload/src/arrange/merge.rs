@@ -24,7 +24,7 @@ pub struct Part {
     pub prio: Option<Prio>,
     /// Present if its requests come when others of it are answered.
     pub closed: Option<ClosedLoop>,
-    /// Whose requests these are: a name, which several parts may share, and its weight. Where no part
+    /// The owner of these requests: a name, which several parts may share, and its weight. Where no part
     /// says so there are no flows; a part with flows of its own keeps them.
     pub flow: Option<(String, u32)>,
     /// Requests of its flow inside the drive at most; of several parts of a flow the first says it.
@@ -58,12 +58,12 @@ struct Placed {
     part: Part,
     /// First byte of its region.
     region: u64,
-    /// Which of the flows of all those of its requests are; empty: as they say.
+    /// The flows of its requests among those of all; empty: as they say.
     flows: Vec<u8>,
 }
 
 impl Merge {
-    /// Merges at least one part. Where a part does not know its address space it is read through
+    /// Merges at least one part. A part without a known address space is read through
     /// once.
     pub fn new(name: &str, parts: Vec<Part>) -> Result<Self, TraceError> {
         let whole = |found: String, expected: &str, hint: &str| {
@@ -166,7 +166,7 @@ fn span(workload: &dyn Workload) -> Result<u64, TraceError> {
     }
 }
 
-/// What all have in common, or `mixed`.
+/// The common value of all, or `mixed`.
 fn common<'a>(mut formats: impl Iterator<Item = &'a str>) -> String {
     let first = formats.next().unwrap_or_default();
     if formats.all(|format| format == first) { first.into() } else { "mixed".into() }

@@ -1,7 +1,7 @@
-//! What is made of workloads before a drive sees them: parts of one ([`Steps`]), several put
+//! Changes of workloads before a drive sees them: parts of one ([`Steps`]), several put
 //! together ([`Merge`], [`Chain`], files of parts in [`Composition`]), addresses folded into a drive
-//! ([`Fold`]), or into one of its equal parts ([`Portion`]); and workloads that are given row by row
-//! ([`List`], [`Table`]).
+//! ([`AddressWrap`]), or into one of its equal parts ([`Portion`]); and workloads that are given row by row
+//! ([`List`], [`ColumnTable`]).
 
 mod chain;
 mod compose;
@@ -20,5 +20,5 @@ pub(crate) use merge::digest_of_digests;
 pub use merge::{ClosedLoop, Merge, Part};
 pub use portion::Portion;
 pub use steps::{Slice, Steps};
-pub use table::{Facts, Pieces, Rows, See, Table, open_table};
-pub use transform::{Alignment, Fold, OutOfRange};
+pub use table::{ColumnTable, Facts, Pieces, See, TableRows, open_table};
+pub use transform::{AddressWrap, Alignment, OutOfRange};

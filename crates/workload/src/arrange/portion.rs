@@ -1,7 +1,7 @@
 //! A workload as one of several equal parts of a drive sees it.
 //!
 //! A drive spreads consecutive pages over its dies, so each part of `of` gets one page of every `of`
-//! consecutive ones. Which one is drawn for each group of pages: a workload that writes at multiples
+//! consecutive ones. The page of each group is drawn: a workload that writes at multiples
 //! of some size would otherwise meet one part only. Each page keeps all its reads, writes and trims,
 //! so the share of the pages that is written and the skew among them are those of the whole.
 
@@ -99,7 +99,7 @@ impl How {
         group * self.of + (x ^ (x >> 31)) % self.of
     }
 
-    /// What of a request is in the part; `None`: nothing.
+    /// The piece of a request in the part; `None`: nothing.
     #[inline]
     fn part(self, request: &Request, flushes: &mut u64) -> Option<Request> {
         if !request.has_extent() {

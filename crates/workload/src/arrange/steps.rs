@@ -62,19 +62,19 @@ impl fmt::Display for Slice {
     }
 }
 
-/// What is to be done to a workload; by default nothing.
+/// The changes to a workload; by default none.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Steps {
     /// Only the requests of this stretch of time, counted from the first request. The first one
     /// left arrives at zero.
     pub slice: Option<Slice>,
-    /// Only so many requests.
+    /// Only this number of requests.
     pub first: Option<u64>,
     /// The extent of 1 MiB with the number `e` goes to the number `e` times this, rounded down.
     pub footprint: Option<f64>,
     /// Times are divided by this.
     pub speed: Option<f64>,
-    /// All of it so many times, one after the other at the same addresses. Between two rounds lies
+    /// All of it this number of times, one after the other at the same addresses. Between two rounds lies
     /// the mean distance of two requests.
     pub repeat: Option<u64>,
 }
@@ -85,7 +85,7 @@ impl Steps {
         *self == Self::default()
     }
 
-    /// What is to be done, in the order in which it is; `None` if that is nothing.
+    /// The changes, in the order in which they apply; `None` if that is nothing.
     pub fn said(&self) -> Option<String> {
         let parts = [
             self.slice.map(|slice| format!("slice={slice}")),
@@ -98,7 +98,7 @@ impl Steps {
         (!parts.is_empty()).then(|| parts.join(" "))
     }
 
-    /// What cannot be meant, with the key it is about.
+    /// A contradiction, with its key.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         for (key, factor) in [("footprint", self.footprint), ("speed", self.speed)] {
             if let Some(x) = factor.filter(|x| !(*x > 0.0 && *x <= LARGEST_FACTOR)) {
@@ -178,7 +178,7 @@ struct Changed {
     about: About,
 }
 
-/// What is done, once it is settled.
+/// The settled changes.
 #[derive(Clone)]
 struct How {
     steps: Steps,
@@ -187,7 +187,7 @@ struct How {
     base: Dur,
 }
 
-/// What one round of a changed workload has.
+/// The content of one round of a changed workload.
 struct Seen {
     base: Dur,
     requests: u64,

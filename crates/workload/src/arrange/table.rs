@@ -1,5 +1,5 @@
 //! Tables: requests that come as columns of plain numbers, a piece of some thousand rows at a time.
-//! Whoever reads the file that holds them is outside; here rows are checked and become requests.
+//! The reader of the file is outside; here rows are checked and become requests.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -16,16 +16,16 @@ use crate::trace::{
 use crate::{About, BATCH, Flow, Op, Request, Source, StandIn, TraceError, Workload};
 
 /// A table that can be gone through more than once.
-pub trait Table: Send + Sync {
+pub trait ColumnTable: Send + Sync {
     /// From the first row on.
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError>;
 
-    /// What messages call a device.
+    /// The name of a device in messages.
     fn device(&self, number: u32) -> String {
         number.to_string()
     }
 
-    /// What a process is called.
+    /// The name of a process.
     fn process(&self, number: u32) -> String {
         number.to_string()
     }
@@ -38,11 +38,11 @@ pub trait Pieces: Send {
 }
 
 /// Takes some rows.
-pub type See<'a> = dyn FnMut(&Rows<'_>) -> Result<(), TraceError> + 'a;
+pub type See<'a> = dyn FnMut(&TableRows<'_>) -> Result<(), TraceError> + 'a;
 
 /// Columns of equal length.
 #[derive(Copy, Clone, Debug)]
-pub struct Rows<'a> {
+pub struct TableRows<'a> {
     /// Nanoseconds since whatever the table counts from; `None`: requests have no times.
     pub time: Option<&'a [u64]>,
     /// 0 read, 1 write, 2 trim, 3 flush, 4 write that bypasses volatile memory (FUA).
@@ -55,17 +55,17 @@ pub struct Rows<'a> {
     pub prio: Option<&'a [u8]>,
     /// The number of the device; `None`: there is only one.
     pub device: Option<&'a [u32]>,
-    /// Whose request it is: a place in [`Facts::flows`] where the table states them, otherwise the
+    /// The owner of the request: a place in [`Facts::flows`] where the table states them, otherwise the
     /// number of a process; `None`: nobody says.
     pub flow: Option<&'a [u32]>,
 }
 
-/// What a table written by floatgate says of itself, so that it need not be gone through first.
+/// The metadata of a table written by floatgate, so that it need not be gone through first.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Facts {
     /// Rows.
     pub requests: u64,
-    /// Where the last address ends.
+    /// The end of the last address.
     pub span: u64,
     /// Whether the requests bear times.
     pub timed: bool,
@@ -75,7 +75,7 @@ pub struct Facts {
     pub stand_in: Option<StandIn>,
     /// Its flows, if it has several.
     pub flows: Vec<Flow>,
-    /// What is to be said of it.
+    /// Notes about it.
     pub notes: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ pub struct Facts {
 pub fn open_table(
     path: &Path,
     format: &str,
-    table: Box<dyn Table>,
+    table: Box<dyn ColumnTable>,
     facts: Option<Facts>,
     said: Option<String>,
     any_clock: bool,
@@ -134,7 +134,7 @@ pub fn open_table(
 
 /// A table as a workload.
 struct Tabled {
-    table: Box<dyn Table>,
+    table: Box<dyn ColumnTable>,
     name: Arc<str>,
     about: About,
     origin: Option<u64>,
@@ -151,7 +151,7 @@ impl Workload for Tabled {
     }
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
-        Ok(Box::new(Reading {
+        Ok(Box::new(TableSource {
             pieces: self.table.open()?,
             check: Check::new(&self.name),
             regions: Arc::clone(&self.regions),
@@ -173,7 +173,7 @@ impl Workload for Tabled {
 /// Goes through a table that says nothing of itself.
 fn survey(
     name: &Arc<str>,
-    table: &dyn Table,
+    table: &dyn ColumnTable,
     any_clock: bool,
     flow_by: Option<FlowBy>,
 ) -> Result<(Facts, Regions, Whose), TraceError> {
@@ -181,7 +181,7 @@ fn survey(
     let mut check = Check::new(name);
     let (mut regions, mut bytes, mut origin, mut timed) = (Regions::default(), 0_u128, None, true);
     let mut tenants = Tenants::default();
-    let mut see = |rows: &Rows<'_>| {
+    let mut see = |rows: &TableRows<'_>| {
         check.rows(rows)?;
         let who = match flow_by {
             None => None,
@@ -269,7 +269,7 @@ fn survey(
     Ok((facts, regions, whose))
 }
 
-/// What every row must be.
+/// The rules for every row.
 struct Check {
     name: Arc<str>,
     done: u64,
@@ -286,7 +286,7 @@ impl Check {
         Self { name: Arc::clone(name), done: 0, parts: 0, split: 0, latest: 0 }
     }
 
-    fn rows(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn rows(&mut self, rows: &TableRows<'_>) -> Result<(), TraceError> {
         let n = rows.op.len();
         let equal = rows.offset.len() == n
             && rows.size.len() == n
@@ -330,9 +330,9 @@ impl Check {
         Ok(())
     }
 
-    /// What is wrong in the first row in which something is.
+    /// The mistake in the first wrong row.
     #[cold]
-    fn fault(&self, rows: &Rows<'_>) -> TraceError {
+    fn fault(&self, rows: &TableRows<'_>) -> TraceError {
         let mut latest = self.latest;
         let looked = (0..rows.op.len()).try_for_each(|i| {
             let (op, offset, size) = (rows.op[i], rows.offset[i], rows.size[i]);
@@ -409,7 +409,7 @@ fn split(ready: &mut Vec<Request>, sizes: &[u64]) {
 }
 
 /// One way through a table.
-struct Reading {
+struct TableSource {
     pieces: Box<dyn Pieces>,
     check: Check,
     regions: Arc<Regions>,
@@ -425,7 +425,7 @@ struct Reading {
     given: usize,
 }
 
-impl Reading {
+impl TableSource {
     /// Makes the next piece ready; `false` at the end.
     fn refill(&mut self) -> Result<bool, TraceError> {
         self.ready.clear();
@@ -433,7 +433,7 @@ impl Reading {
         let Self { pieces, check, regions, base, ready, flow_by, whose, flows, promised, .. } =
             self;
         let several = regions.count() > 1;
-        let mut see = |rows: &Rows<'_>| {
+        let mut see = |rows: &TableRows<'_>| {
             check.rows(rows)?;
             let first = rows.time.and_then(|t| t.first().copied()).unwrap_or(0);
             let base = *base.get_or_insert(first);
@@ -457,7 +457,7 @@ impl Reading {
                 _ => rows.flow.filter(|_| *flows > 0),
             };
             for (r, who) in ready.iter_mut().zip(who.unwrap_or_default()) {
-                // What states its flows has their places.
+                // A table that states its flows has their places.
                 r.flow = if promised.is_some() { *who as u8 } else { whose.flow(*who) };
             }
             if several {
@@ -496,7 +496,7 @@ impl Reading {
     }
 }
 
-impl Source for Reading {
+impl Source for TableSource {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while self.given == self.ready.len() {

@@ -1,4 +1,4 @@
-//! What may be done to a workload's addresses so that it fits a drive.
+//! Changes to a workload's addresses so that it fits a drive.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::extents::{self, Extents};
 use crate::error::{Spot, detail};
 use crate::{About, BATCH, Flows, Loop, Op, Request, Source, TraceError, Workload};
 
-/// What happens to a request that reaches beyond the drive.
+/// The rule for a request that reaches beyond the drive.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutOfRange {
@@ -26,7 +26,7 @@ pub enum OutOfRange {
 /// A workload moved by a number of bytes and folded into a drive.
 ///
 /// Requests are never split or cut, so their number is that of the trace.
-pub struct Fold {
+pub struct AddressWrap {
     inner: Box<dyn Workload>,
     about: About,
     how: How,
@@ -43,7 +43,7 @@ struct How {
     extents: Option<Arc<Extents>>,
 }
 
-impl Fold {
+impl AddressWrap {
     /// Moves every address by `shift` bytes, then applies `rule` for a drive of `capacity`.
     ///
     /// Reads the workload through once where the answer depends on all of it: for `Compact`, and
@@ -100,7 +100,7 @@ impl Fold {
     }
 }
 
-impl Workload for Fold {
+impl Workload for AddressWrap {
     fn about(&self) -> &About {
         &self.about
     }
@@ -127,13 +127,13 @@ impl Workload for Fold {
     }
 
     fn endless(&self) -> Option<Box<dyn Source>> {
-        // What is packed by first touch has places for the requests that were seen.
+        // A packing by first touch has places for the requests that were seen.
         let packed = self.how.rule == OutOfRange::Compact;
         if packed { None } else { self.inner.endless().map(|inner| self.folded(inner)) }
     }
 }
 
-impl Fold {
+impl AddressWrap {
     fn folded(&self, inner: Box<dyn Source>) -> Box<dyn Source> {
         Box::new(Folded { inner, how: self.how.clone(), done: 0 })
     }
@@ -204,7 +204,7 @@ impl How {
         r.offset.saturating_add(u64::from(r.len)) > self.capacity
     }
 
-    /// What helps against requests beyond the drive. `compact` is tried before it is offered.
+    /// The remedy for requests beyond the drive. `compact` is tried before it is offered.
     #[cold]
     fn ways_out(&self, inner: &dyn Workload) -> String {
         const WRAP: &str = "`host.out-of-range = \"wrap\"` takes addresses modulo the capacity";

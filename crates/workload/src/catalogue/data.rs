@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::names::Pattern;
-use super::statistics::{Citation, Kind, Quantity, Statement, size};
+use super::names::NamePattern;
+use super::statistics::{Citation, CitationKind, Quantity, Statement, size};
 use super::{Archive, Catalogue, Entry, Group};
 
 /// One file for each publisher.
@@ -27,10 +27,10 @@ struct Publisher {
     page: Option<String>,
     licence: Option<String>,
     format: Option<String>,
-    /// What holds for every trace, where the trace itself says nothing else.
+    /// Facts of every trace, unless the trace itself has others.
     #[serde(default)]
     statistics: Vec<toml::Table>,
-    sources: BTreeMap<String, Source>,
+    sources: BTreeMap<String, DataSource>,
     #[serde(default)]
     archives: BTreeMap<String, Stored>,
     trace: Vec<Trace>,
@@ -38,7 +38,7 @@ struct Publisher {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Source {
+struct DataSource {
     kind: String,
     text: String,
 }
@@ -120,7 +120,7 @@ impl Publisher {
                 let stored = self.archives.get(name);
                 Archive { name: name.clone(), bytes: stored.map(|s| self.bytes(s)) }
             });
-            let patterns = trace.files.iter().map(|name| Pattern::new(name)).collect();
+            let patterns = trace.files.iter().map(|name| NamePattern::new(name)).collect();
             let mut statements: Vec<Statement> =
                 trace.statistics.iter().map(|s| self.statement(s)).collect();
             statements.extend(self.statistics.iter().map(|s| self.statement(s)));
@@ -148,7 +148,12 @@ impl Publisher {
 
     fn cite(&self, key: &str) -> Citation {
         let source = self.sources.get(key).unwrap_or_else(|| panic!("no source `{key}`"));
-        let kinds = [Kind::Paper, Kind::Found, Kind::Derived, Kind::Recalled];
+        let kinds = [
+            CitationKind::Paper,
+            CitationKind::Found,
+            CitationKind::Derived,
+            CitationKind::Recalled,
+        ];
         let kind = kinds.into_iter().find(|k| k.name() == source.kind);
         Citation { kind: kind.expect("a kind of source"), text: source.text.clone() }
     }

@@ -13,10 +13,10 @@ mod statistics;
 
 use kernel::nearest;
 
-pub use names::Pattern;
+pub use names::NamePattern;
 pub use published::{Given, Missing, published};
 pub use shelf::{Found, Presence, Shelf};
-pub use statistics::{Citation, Kind, Known, Quantity, Statement};
+pub use statistics::{Citation, CitationKind, Known, Quantity, Statement};
 
 /// Every trace that floatgate knows by name, and the groups that papers used.
 #[derive(Clone, Debug)]
@@ -34,20 +34,20 @@ pub struct Entry {
     pub name: String,
     /// Other names for it.
     pub aliases: Vec<String>,
-    /// What was traced.
+    /// The traced system.
     pub title: String,
-    /// What it belongs to.
+    /// Its group.
     pub collection: String,
     /// The number that its repository gives it.
     pub set: Option<String>,
-    /// Where a person downloads it; `None`: nobody has published it.
+    /// The place of the download; `None`: nobody has published it.
     pub page: Option<String>,
     /// Its terms, in a few words.
     pub licence: Option<String>,
     /// The name of the format that reads it.
     pub format: Option<String>,
     /// How its files are called. None: it has parts, or is not published.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<NamePattern>,
     /// How many files it has.
     pub files: u32,
     /// The archive that it is downloaded in.
@@ -56,7 +56,7 @@ pub struct Entry {
     pub packed_bytes: Option<u64>,
     /// The traces that it consists of, side by side.
     pub parts: Vec<String>,
-    /// What sources say of it, the most reliable first.
+    /// Statements of sources about it, the most reliable first.
     pub statements: Vec<Statement>,
 }
 
@@ -78,7 +78,7 @@ pub struct Group {
     pub title: String,
     /// Names of traces.
     pub traces: Vec<String>,
-    /// What the paper leaves open, and what was chosen.
+    /// The question that the paper leaves open, and the choice.
     pub choice: String,
 }
 

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 
 /// How the name of a file begins and ends, and whether a time stands between.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Pattern {
+pub struct NamePattern {
     text: String,
     /// In lower case.
     sought: String,
 }
 
-/// Where a pattern has the time at which a file starts.
+/// The place of a file's start time in a pattern.
 const START: &str = "{start}";
 
 /// Compressed files are read as they are; so are names with these endings.
@@ -18,34 +18,34 @@ const READ: [&str; 4] = ["", ".gz", ".zst", ".xz"];
 /// Compressed files that must be unpacked first.
 const NOT_READ: [&str; 2] = [".bz2", ".zip"];
 
-/// What the name of a file says.
+/// The facts in the name of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Name {
+pub(super) struct TraceName {
     /// When the file starts, for traces of many files.
     pub(super) start: Option<Start>,
     /// Whether it can be read as it is.
     pub(super) readable: bool,
 }
 
-impl Pattern {
+impl NamePattern {
     pub(super) fn new(text: &str) -> Self {
         Self { text: text.to_owned(), sought: text.to_ascii_lowercase() }
     }
 
-    /// What the file is whose name in lower case is `name`, if it is one of these.
-    pub(super) fn read(&self, name: &str) -> Option<Name> {
+    /// The file whose name in lower case is `name`, if it is one of these.
+    pub(super) fn read(&self, name: &str) -> Option<TraceName> {
         let endings = READ.map(|e| (e, true)).into_iter().chain(NOT_READ.map(|e| (e, false)));
         for (ending, readable) in endings {
             let Some(name) = name.strip_suffix(ending) else { continue };
             let Some((before, after)) = self.sought.split_once(START) else {
                 if name == self.sought {
-                    return Some(Name { start: None, readable });
+                    return Some(TraceName { start: None, readable });
                 }
                 continue;
             };
             let between = name.strip_prefix(before).and_then(|n| n.strip_suffix(after));
             if let Some(start) = between.and_then(Start::read) {
-                return Some(Name { start: Some(start), readable });
+                return Some(TraceName { start: Some(start), readable });
             }
         }
         None
@@ -124,7 +124,7 @@ const HALF_DAY: i64 = 12 * 60;
 
 /// In which order files follow each other: for each, its index and the minutes from the first.
 ///
-/// Where AM and PM are not said, the files of a day are put on the dial of the clock and begin
+/// Without AM and PM, the files of a day are put on the dial of the clock and begin
 /// after its widest gap, so a day may have up to eleven hours of them. `None`: the names leave the
 /// order open.
 pub(super) fn in_order(starts: &[Start]) -> Option<Vec<(usize, u32)>> {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use kernel::{Bytes, Dur};
 
-use super::{Entry, Kind, Quantity as Q};
+use super::{CitationKind, Entry, Quantity as Q};
 use crate::standin::{
     Bursts, Class, HOURS, LARGEST_SPAN, Levels, MODEL, Profile, SCHEMA, SizeShare, Stream, VERSION,
     coarse,
@@ -15,7 +15,7 @@ const PAGE: f64 = 4096.0;
 /// Table II of the read-disturb paper counts whole pages of this size.
 const TRAFFIC_PAGE: f64 = 32768.0;
 
-// What is assumed where nothing is published. Shares of the classes: the means of AGCR (FAST 2016,
+// Assumptions if nothing is published. Shares of the classes: the means of AGCR (FAST 2016,
 // Figure 2). Touches per page and mean size: medians of the catalogue (a test compares). The rest:
 // medians, rounded, of the traces that the model is judged on (docs/measured/stand-ins.md).
 
@@ -35,7 +35,7 @@ const GROWTH: f64 = 0.65;
 /// Noon has so much more than the mean, midnight so much less.
 const DAILY: f64 = 0.5;
 
-/// What the user says instead of a publisher.
+/// The user's values in place of a publisher's.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct Given {
     /// Requests in all.
@@ -46,7 +46,7 @@ pub struct Given {
     pub mean_size: Option<f64>,
 }
 
-/// What would have to be known.
+/// The missing facts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Missing {
     /// Figures, in words.
@@ -71,7 +71,7 @@ struct Figures<'a> {
 impl Figures<'_> {
     fn get(&mut self, quantity: Q) -> Option<f64> {
         let known = self.entry.known(quantity)?;
-        self.recalled |= known.source.kind == Kind::Recalled;
+        self.recalled |= known.source.kind == CitationKind::Recalled;
         Some(known.value)
     }
 
@@ -90,7 +90,7 @@ impl Figures<'_> {
 }
 
 /// Requests, and how large they are.
-struct Load {
+struct PublishedLoad {
     seconds: f64,
     counts: [f64; 2],
     sizes: [f64; 2],
@@ -136,7 +136,7 @@ pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
     let class =
         |reads: Option<Stream>, writes: Option<Stream>| Class { growth: GROWTH, reads, writes };
     let (ir, iw) = (pages.interleaved_reads, pages.interleaved_writes);
-    // Who touches an interleaved page first: whoever touches it more often.
+    // An interleaved page is first touched by its more frequent operation.
     let (tr, tw) = (touches[0] * ir, touches[1] * iw);
     let by_reads = if tr + tw > 0.0 { tr / (tr + tw) } else { 0.0 };
     let whole = pages.all();
@@ -174,7 +174,7 @@ pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
     })
 }
 
-fn load(figures: &mut Figures<'_>, given: Given) -> Result<Load, Missing> {
+fn load(figures: &mut Figures<'_>, given: Given) -> Result<PublishedLoad, Missing> {
     let traffic = [Q::PageTrafficRead, Q::PageTrafficWritten].map(|q| figures.get(q));
     let seconds = figures.get(Q::Duration).or(given.duration.map(Dur::as_secs_f64));
     let mut read_share = figures.get(Q::ReadShare);
@@ -220,10 +220,10 @@ fn load(figures: &mut Figures<'_>, given: Given) -> Result<Load, Missing> {
         return Err(missing);
     };
     let reads = (requests * read_share).round();
-    Ok(Load { seconds, counts: [reads, requests - reads], sizes })
+    Ok(PublishedLoad { seconds, counts: [reads, requests - reads], sizes })
 }
 
-impl Load {
+impl PublishedLoad {
     /// Reads that touch more pages than their mean size lets them are larger than the mean of
     /// all requests, and writes smaller.
     fn reach(&mut self, figures: &mut Figures<'_>) {
@@ -254,7 +254,7 @@ struct Footprint {
 }
 
 impl Footprint {
-    fn of(figures: &mut Figures<'_>, load: &Load, touches: [f64; 2]) -> Self {
+    fn of(figures: &mut Figures<'_>, load: &PublishedLoad, touches: [f64; 2]) -> Self {
         let [reads, writes] = touches;
         // Both must come often enough that pages are neither read-only nor write-only: at least
         // one in nine of the touches there.

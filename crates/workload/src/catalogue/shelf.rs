@@ -1,4 +1,4 @@
-//! What lies in the folders where traces are kept.
+//! The content of the folders of traces.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ const MOST: usize = 100_000;
 /// A file in one of the folders.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Found {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its size as stored.
     pub bytes: u64,
@@ -156,7 +156,7 @@ impl Shelf {
     }
 }
 
-/// By its name: compressed, or with an ending that traces have. What comes beside traces is not.
+/// By its name: compressed, or with an ending that traces have. Other files are not.
 fn looks_like_a_trace(name: &str) -> bool {
     const BESIDE: [&str; 5] = ["readme", "license", "licence", "disclaimer", "md5"];
     const ENDINGS: [&str; 14] = [

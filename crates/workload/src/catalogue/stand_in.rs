@@ -99,7 +99,7 @@ impl Catalogue {
         self.profile(entry, Length::default(), None, (&[], &presence))
     }
 
-    /// What would have to be known of a trace for a stand-in; `None`: nothing more.
+    /// The missing facts of a trace for a stand-in; `None`: nothing more.
     pub fn stand_in_lacks(&self, entry: &Entry) -> Option<Missing> {
         if entry.parts.is_empty() {
             return published(entry, Given::default()).err();

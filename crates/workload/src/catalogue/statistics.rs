@@ -1,11 +1,11 @@
-//! What is known of a trace: figures, each with where it stands.
+//! Facts of a trace: figures, each with its source.
 
 use std::fmt;
 use std::str::FromStr;
 
 use kernel::{Bytes, Dur};
 
-/// What a figure measures.
+/// The quantity of a figure.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Quantity {
     /// Requests in all.
@@ -194,7 +194,7 @@ pub(super) fn size(text: &str) -> Option<f64> {
 
 /// How a source is known.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum CitationKind {
     /// One of the papers whose techniques floatgate has.
     Paper,
     /// Read in public material.
@@ -205,7 +205,7 @@ pub enum Kind {
     Recalled,
 }
 
-impl Kind {
+impl CitationKind {
     /// Its name in the catalogue's files and in results.
     pub const fn name(self) -> &'static str {
         match self {
@@ -217,19 +217,19 @@ impl Kind {
     }
 }
 
-/// Where figures stand.
+/// The source of figures.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Citation {
     /// How they are known.
-    pub kind: Kind,
+    pub kind: CitationKind,
     /// The place, in words.
     pub text: String,
 }
 
-/// What one source says of one trace.
+/// The statement of one source about one trace.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statement {
-    /// Where it stands.
+    /// Its source.
     pub source: Citation,
     /// The part of the trace that it is about; `None`: all of it.
     pub of: Option<String>,
@@ -238,7 +238,7 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// What it says of a quantity, for the trace as a whole.
+    /// Its value of a quantity, for the trace as a whole.
     pub fn figure(&self, quantity: Quantity) -> Option<f64> {
         if self.of.is_some() && quantity.adds_up() {
             return None;
@@ -252,16 +252,16 @@ impl Statement {
 pub struct Known {
     /// The figure, in requests, bytes, seconds or as a fraction.
     pub value: f64,
-    /// Where it stands, or where that stands from which it is computed.
+    /// Its source, or the source of the figures that it is computed from.
     pub source: Citation,
-    /// What other sources say instead, where they differ by more than 1 %.
+    /// Values of other sources, where they differ by more than 1 %.
     pub otherwise: Vec<(f64, Citation)>,
 }
 
 /// Sources rarely agree to the last digit; they contradict each other beyond this.
 const AGREEMENT: f64 = 0.01;
 
-/// What the statements say of a quantity: the first that gives it is believed. What no source
+/// The value of a quantity by the statements: the first that gives it is believed. What no source
 /// says is computed where it follows from what one of them does.
 pub(super) fn known(statements: &[Statement], quantity: Quantity) -> Option<Known> {
     let mut said = statements.iter().filter_map(|s| {
@@ -273,7 +273,7 @@ pub(super) fn known(statements: &[Statement], quantity: Quantity) -> Option<Know
     Some(Known { value, source, otherwise: said.filter(differs).collect() })
 }
 
-/// What follows from the other figures of a statement.
+/// Figures that follow from the others of a statement.
 fn derived(s: &Statement, quantity: Quantity) -> Option<(f64, Citation)> {
     use Quantity as Q;
     let get = |q| s.figure(q);
@@ -291,5 +291,5 @@ fn derived(s: &Statement, quantity: Quantity) -> Option<(f64, Citation)> {
         Q::MeanSize => (get(Q::Bytes)? / get(Q::Requests)?).round(),
         _ => return None,
     };
-    Some((value, Citation { kind: Kind::Derived, ..s.source.clone() }))
+    Some((value, Citation { kind: CitationKind::Derived, ..s.source.clone() }))
 }

@@ -55,14 +55,14 @@ const TOP: usize = 10;
 const COLUMN: usize = 4096;
 
 /// Touches of pages so far.
-pub(super) struct Tally {
+pub(super) struct TouchTally {
     /// Pages by touches.
     few: Vec<u64>,
     many: BTreeMap<u32, u64>,
     top: Vec<(u32, u64)>,
 }
 
-impl Tally {
+impl TouchTally {
     pub(super) fn new() -> Self {
         Self { few: vec![0; COLUMN], many: BTreeMap::new(), top: Vec::new() }
     }

@@ -42,7 +42,7 @@ pub(super) struct Demand {
     /// When the current epoch ends.
     end_ns: u64,
     written: u64,
-    /// What the epoch before wrote; `None` in the first.
+    /// The demand of the epoch before; `None` in the first.
     before: Option<u64>,
     /// Pairs by their difference in percent, rounded up.
     by_percent: [u64; PERCENT + 1],

@@ -1,4 +1,4 @@
-//! What a workload is like: its mix, sizes, rate and order, and what its pages see.
+//! Measures of a workload: its mix, sizes, rate and order, and what its pages see.
 //!
 //! One pass over the requests, in memory that does not grow with their number. A *page* here is
 //! only a unit of address space of the size that is asked for; a *touch* is one request's access
@@ -6,7 +6,7 @@
 //! touches it once. Trims are counted as requests and touch nothing. Flushes are counted apart, and
 //! everything but the span is said of the requests between them.
 //!
-//! What is said of pages is exact as long as a record of every page fits the memory that is
+//! Page measures are exact as long as a record of every page fits the memory that is
 //! allowed ([`Options::new`]). From there on it rests on a sample of the address space
 //! ([`Sampling`]), and everything else stays exact.
 
@@ -41,7 +41,7 @@ pub use reuse::Reuse;
 pub use sequence::{Runs, Sequence};
 pub use sizes::{FrequentSize, SizeClass, Sizes};
 
-/// What a description depends on, apart from the requests.
+/// The options of a description.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
     page_size: Bytes,
@@ -109,7 +109,7 @@ impl fmt::Display for BadOption {
 
 impl std::error::Error for BadOption {}
 
-/// What a workload is like. Shares are parts of 1, and `None` where the whole is nothing.
+/// Measures of a workload. Shares are parts of 1, and `None` where the whole is nothing.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Description {
     /// From the first request to the last, in nanoseconds.
@@ -118,7 +118,7 @@ pub struct Description {
     pub requests: Requests,
     /// How large requests are.
     pub sizes: Sizes,
-    /// Where requests start and end relative to pages.
+    /// The start and end of requests relative to pages.
     pub alignment: Aligned,
     /// How far requests go on where others ended.
     pub sequence: Sequence,
@@ -126,7 +126,7 @@ pub struct Description {
     pub rate: Option<Rate>,
     /// Write demand of consecutive epochs, by length of epoch (READY, Figure 4).
     pub epochs: Vec<Epochs>,
-    /// What follows is about pages of this size.
+    /// All page measures are for this size.
     pub page_bytes: u64,
     /// The part of the pages on which it rests.
     pub sampling: Sampling,
@@ -144,7 +144,7 @@ pub struct Description {
     pub writes: Concentration,
 }
 
-/// Where requests start and end.
+/// The start and end of requests.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize)]
 pub struct Aligned {
     /// Share of requests that start on a multiple of 4 KiB.

@@ -1,4 +1,4 @@
-//! What is remembered of one page: 24 bytes, enough for its class, for every window's
+//! The record of one page: 24 bytes, enough for its class, for every window's
 //! identifications and for its place in the order of last touches.
 
 use crate::Op;
@@ -26,7 +26,7 @@ const LATEST_READ: u32 = 1 << 31;
 /// Slots are below this.
 pub(super) const SLOTS: u32 = FIRST_READ;
 
-/// What a page is by its touches (AGCR, Section 3.1).
+/// The class of a page by its touches (AGCR, Section 3.1).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     /// More than 95 % reads.
@@ -135,7 +135,7 @@ mod tests {
         page
     }
 
-    /// What a window calls a touch, from the definition: the touch and up to `window - 1` before
+    /// The prediction of a window, from the definition: the touch and up to `window - 1` before
     /// it, all of one kind or not.
     fn called(ops: &[Op], at: usize, window: usize) -> Class {
         let seen = &ops[(at + 1).saturating_sub(window)..=at];

@@ -22,7 +22,7 @@ const AHEAD: usize = 32;
 struct Group {
     /// 1 + the group's number; 0 is a free place.
     key: u64,
-    /// Where its run of records begins.
+    /// The beginning of its run of records.
     at: u32,
     /// Its pages that have a record, by their place in the group.
     present: u16,
@@ -52,7 +52,7 @@ pub(super) struct Pages {
     weight: u64,
 }
 
-/// What asking for pages gives.
+/// The result of a look-up of pages.
 pub(super) enum Found<'a> {
     /// The records, side by side; new ones are as by default.
     Pages(&'a mut [Page]),
@@ -139,7 +139,7 @@ impl Pages {
         Found::Pages(&mut self.records[at..at + n as usize])
     }
 
-    /// Where a hash begins to look: its highest bits. The sample goes by the lowest.
+    /// The first place for a hash: its highest bits. The sample goes by the lowest.
     #[inline]
     fn home(&self, hash: u64) -> usize {
         (hash >> (64 - self.table.len().ilog2())) as usize

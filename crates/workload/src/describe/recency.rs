@@ -1,4 +1,4 @@
-//! Which of the pages were touched after a given touch: a bit for every touch, set as long as it
+//! The pages that were touched after a given touch: a bit for every touch, set as long as it
 //! is the latest of its page, with sums over blocks of bits at three levels.
 
 /// Bits of a block, and blocks of the next level's block, as shifts of the slot.

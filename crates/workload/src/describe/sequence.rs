@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::share;
 use crate::{Op, Request};
 
-/// A drive's prefetcher follows about so many streams; so do we.
+/// A drive's prefetcher follows about this number of streams; so do we.
 const STREAMS: usize = 32;
 
 /// Order of addresses.

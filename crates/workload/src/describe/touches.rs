@@ -4,7 +4,7 @@ use kernel::Bytes;
 
 use super::Sampling;
 use super::characters::{Characters, Footprint, Identification, Sums};
-use super::concentration::{Concentration, Tally};
+use super::concentration::{Concentration, TouchTally};
 use super::page::{Page, SLOTS};
 use super::pages::{Found, GROUP_SHIFT, Pages};
 use super::recency::Recency;
@@ -24,7 +24,7 @@ pub(super) struct Touches {
     by_op: [u64; 2],
 }
 
-/// What all pages together say.
+/// The totals of all pages.
 pub(super) struct OfPages {
     pub(super) sampling: Sampling,
     pub(super) footprint: Footprint,
@@ -119,7 +119,8 @@ impl Touches {
     pub(super) fn finish(self) -> OfPages {
         let page_bytes = 1 << self.page_shift;
         let weight = self.pages.weight();
-        let (mut sums, mut reads, mut writes) = (Sums::default(), Tally::new(), Tally::new());
+        let (mut sums, mut reads, mut writes) =
+            (Sums::default(), TouchTally::new(), TouchTally::new());
         let mut sampled = 0;
         self.pages.each(|number, page| {
             sampled += 1;

@@ -28,7 +28,7 @@ impl Arrivals {
         iops > 0.0 && iops <= 1e9
     }
 
-    /// What is wrong with the rate, if anything.
+    /// The mistake in the rate, if there is one.
     pub(super) fn check(self) -> Result<(), String> {
         match self {
             Self::Constant { iops } | Self::Poisson { iops } if !Self::is_rate(iops) => {

@@ -1,4 +1,4 @@
-//! What the user writes to get a generator.
+//! The user's settings of a generator.
 
 use kernel::{Bytes, Dur};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Pattern {
         }
     }
 
-    /// What the pattern is, in a line.
+    /// The pattern in a line.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::RandomWrite => "uniform random writes of 4 KiB",
@@ -118,7 +118,7 @@ const JESD219_ZONES: [(f64, f64); 3] = [(0.05, 0.5), (0.15, 0.3), (0.80, 0.2)];
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Generator {
-    /// Where requests go and what they do.
+    /// The addresses and operations of requests.
     pub pattern: Pattern,
     /// How many requests; at least 1. Flushes are not among them.
     #[serde(default = "a_million")]

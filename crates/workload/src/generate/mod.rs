@@ -27,7 +27,7 @@ pub use arrivals::Arrivals;
 pub use config::{Generator, Pattern};
 pub use sizes::{Share, Size};
 
-/// Whoever writes a percentage is told the share.
+/// A percentage is answered with the share.
 fn expected_share(found: f64) -> String {
     let share = "a share from 0 to 1";
     if found > 1.0 && found <= 100.0 {
@@ -44,12 +44,12 @@ const ROUNDING: f64 = 1e-9;
 #[derive(Clone, Debug)]
 pub struct Synthetic {
     about: About,
-    plan: Arc<Plan>,
+    plan: Arc<GeneratorPlan>,
 }
 
 /// The resolved generator.
 #[derive(Debug)]
-struct Plan {
+struct GeneratorPlan {
     name: Arc<str>,
     requests: u64,
     span: u64,
@@ -147,7 +147,7 @@ impl Generator {
                 return Err(bad(key, format!("`{key}` where nothing is written"), expected));
             }
         }
-        let plan = Plan {
+        let plan = GeneratorPlan {
             name: self.pattern.name().into(),
             requests: self.requests,
             span,
@@ -226,7 +226,7 @@ impl Workload for Synthetic {
 }
 
 impl Making {
-    fn of(plan: &Arc<Plan>) -> Self {
+    fn of(plan: &Arc<GeneratorPlan>) -> Self {
         let plan = Arc::clone(plan);
         let stream = |name| Rng::named(plan.seed, name);
         Self {
@@ -245,7 +245,7 @@ impl Making {
 
 /// A generated workload in the making.
 struct Making {
-    plan: Arc<Plan>,
+    plan: Arc<GeneratorPlan>,
     left: u64,
     clock: Clock,
     places: Rng,
@@ -254,7 +254,7 @@ struct Making {
     fua: Rng,
     /// Writes since the last flush.
     unflushed: u64,
-    /// Where a sequential stream goes on.
+    /// The next address of a sequential stream.
     next_byte: u64,
 }
 
@@ -297,7 +297,7 @@ impl Making {
         &mut self,
         batch: &mut Vec<Request>,
         n: u64,
-        plan: &Plan,
+        plan: &GeneratorPlan,
         place: impl Fn(&mut Rng, &mut u64, u32) -> (u64, u32),
     ) {
         let Self { sizes, places, next_byte, ops, fua, clock, unflushed, .. } = self;
@@ -331,7 +331,7 @@ impl Making {
     }
 }
 
-impl Plan {
+impl GeneratorPlan {
     /// How many flushes there will be, if that is soon known. Operations are drawn from a stream of
     /// their own, so that nothing else need be made to know.
     fn flushes(&self) -> Option<u64> {

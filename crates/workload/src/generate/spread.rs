@@ -1,4 +1,4 @@
-//! Where requests go.
+//! The addresses of requests.
 
 use kernel::Rng;
 

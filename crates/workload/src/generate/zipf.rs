@@ -70,7 +70,7 @@ impl Zipf {
         self.place(self.rank(rng))
     }
 
-    /// Where the rank stands. Neighbours in rank lie about n/phi apart, so that popular places
+    /// The place of the rank. Neighbours in rank lie about n/phi apart, so that popular places
     /// are neither neighbours nor on one stride of a power of two.
     #[inline]
     pub(super) fn place(&self, rank: u64) -> u64 {

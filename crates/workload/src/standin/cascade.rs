@@ -52,7 +52,7 @@ impl Levels {
     }
 }
 
-/// An interval with more than so many times the mean of its level is busy.
+/// An interval with more than this multiple of the mean of its level is busy.
 const BUSY: f64 = 3.0;
 
 impl Bursts {
@@ -119,7 +119,7 @@ impl Cascade {
         }
     }
 
-    /// Begins a span with so many reads and writes.
+    /// Begins a span with these numbers of reads and writes.
     pub(super) fn start(&mut self, span_ns: u64, counts: [u64; 2]) {
         self.span_ns = span_ns;
         self.requests = (counts[0] + counts[1]) as f64;
@@ -220,7 +220,7 @@ pub(super) struct Measure {
     span_ns: u64,
     requests: f64,
     daily: Bursts,
-    /// Where the latest request lies, in parts of `span / 2^DEEPEST`.
+    /// The place of the latest request, in parts of `span / 2^DEEPEST`.
     at: Option<u64>,
     /// The interval at hand of each level: reads and writes of its halves.
     open: Vec<[[u64; 2]; 2]>,
@@ -233,7 +233,7 @@ pub(super) struct Measure {
 struct Sums {
     /// Squared differences of the halves beyond what chance alone gives.
     excess: [f64; 2],
-    /// What they would be if all were in one half.
+    /// Their value if all were in one half.
     most: [f64; 2],
     /// Products of the differences of reads and writes.
     cross: f64,

@@ -46,7 +46,7 @@ impl Created {
         Self { share, sizes, rng, live, burst: 0, lanes, reads: [0.0; 2] }
     }
 
-    /// Where the next request goes, first sector and sectors, if it is to create such a piece or
+    /// The place of the next request, first sector and sectors, if it is to create such a piece or
     /// to read one.
     pub(super) fn next(&mut self, is_read: bool, space: &mut Space) -> Option<(u64, u64)> {
         if is_read { self.read() } else { self.write(space) }

@@ -87,11 +87,11 @@ impl Ratio {
     }
 }
 
-/// What was seen of a class.
+/// The observations of a class.
 #[derive(Default)]
 struct Seen {
     streams: [Ops; 2],
-    /// Where the latest request that began at a sector stands: its stream and number.
+    /// The place of the latest request that began at a sector: its stream and number.
     starts: HashMap<u64, (usize, u64)>,
     /// Pages of the class, by who is the first to touch them.
     touched: [u64; 2],
@@ -100,7 +100,7 @@ struct Seen {
     growth: Vec<(u64, u64)>,
 }
 
-/// What was seen of the reads or the writes of a class.
+/// The observations of the reads or the writes of a class.
 #[derive(Default)]
 struct Ops {
     requests: u64,

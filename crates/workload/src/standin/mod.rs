@@ -51,11 +51,11 @@ pub const VERSION: &str = "1";
 /// No stand-in is longer: two centuries keep nanoseconds in 63 bits.
 const LONGEST_NS: u64 = 200 * 365 * 86_400 * 1_000_000_000;
 
-/// What a stand-in is to be like. Without a value it is as the profile has it. A shorter one is the
+/// The options of a stand-in. Without a value it is as the profile has it. A shorter one is the
 /// beginning of the whole. A longer one repeats the profile's span, on the same pages.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct Length {
-    /// At most so many requests.
+    /// The most requests.
     pub requests: Option<u64>,
     /// Only requests before this.
     pub duration: Option<Dur>,

@@ -1,4 +1,4 @@
-//! Where in the address space the pages of a stand-in lie.
+//! The places of a stand-in's pages in the address space.
 //!
 //! The span is cut into extents. A class takes extents as it needs them, scattered over the span,
 //! so that the classes lie between each other; within an extent its pages lie in the order in which
@@ -22,7 +22,7 @@ pub(super) struct Space {
     touched: Vec<u64>,
 }
 
-/// Where a class goes on.
+/// The next place of a class.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Lanes {
     /// First free sector and end of the extent; the one used last at the end.
@@ -60,7 +60,7 @@ impl Space {
     /// Room for a request to pages that nothing has touched, `gap` pages beyond the last one of
     /// its lane, beginning `begin` sectors into a page: its first sector.
     pub(super) fn fresh(&mut self, lanes: &mut Lanes, gap: u64, begin: u64, len: u64) -> u64 {
-        // What was used longest ago is least likely to be gone on with.
+        // The least recently used is least likely to continue.
         let (mut free, mut end) =
             if lanes.lanes.len() < LANES { self.take() } else { lanes.lanes.remove(0) };
         let mut at = (free + gap * PAGE_SECTORS).next_multiple_of(PAGE_SECTORS) + begin;

@@ -1,4 +1,4 @@
-//! What a stand-in is made from.
+//! The profile of a stand-in.
 
 use std::fmt::Write as _;
 
@@ -25,13 +25,13 @@ pub struct Profile {
     pub schema: String,
     /// The trace that it stands for.
     pub stands_for: String,
-    /// Where the statistics come from.
+    /// The source of the statistics.
     pub fitted_to: String,
     /// The model that they are for.
     pub model: String,
     /// Its version.
     pub version: String,
-    /// What no source gives and was assumed, in words.
+    /// Values without a source, which were assumed, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
     /// From the first to the last request.
@@ -91,7 +91,7 @@ pub struct Stream {
     pub follow: f64,
     /// Otherwise: how often it begins where one of the last eight sequential runs ended.
     pub proceed: f64,
-    /// Which of them: that of the latest request, the one before, …
+    /// The choice among them: that of the latest request, the one before, …
     pub runs: Vec<f64>,
     /// Otherwise: how often it goes to pages that none has touched, instead of where an earlier
     /// request of the class had gone.
@@ -110,7 +110,7 @@ pub struct Stream {
     pub follow_sizes: Vec<SizeShare>,
     /// Sizes of requests that go on with a run.
     pub run_sizes: Vec<SizeShare>,
-    /// Where in a page of 4 KiB requests to untouched pages begin, by sectors of 512 bytes.
+    /// The beginning of requests to untouched pages in a page of 4 KiB, by sectors of 512 bytes.
     pub begins: Vec<f64>,
     /// Of the requests that begin where an earlier one of the class began: how often the latest
     /// of these was a read.
@@ -189,7 +189,7 @@ impl Profile {
         streams.map(|s| s.share * s.sizes.iter().map(|x| x.0 as f64 * x.1).sum::<f64>()).sum()
     }
 
-    /// What is wrong, all of it.
+    /// All mistakes.
     pub fn check(&self) -> Result<(), String> {
         let mut wrong = Vec::new();
         let mut need = |holds: bool, what: String| {

@@ -87,7 +87,7 @@ pub(super) fn class_of(age: u64) -> usize {
     age.max(1).ilog2() as usize
 }
 
-/// Where the latest request of a class that began at a sector stands: its stream and number.
+/// The place of a class's latest request that began at a sector: its stream and number.
 #[derive(Default, Debug)]
 pub(super) struct Starts(HashMap<u32, u64, BuildHasherDefault<Spread>>);
 

@@ -7,7 +7,7 @@ use super::place::{Lanes, PAGE_SECTORS, SECTOR, Space};
 use super::profile::{Class, Profile, RUNS, SizeShare, Stream};
 use super::ring::{Ring, Starts};
 
-/// What a request does; the index of its stream in a class.
+/// The operation of a request; the index of its stream in a class.
 pub(super) const READ: usize = 0;
 pub(super) const WRITE: usize = 1;
 
@@ -73,7 +73,7 @@ const LOOKS: usize = 3;
 /// The touched pages may be so far ahead of their growth before runs are kept off new ones.
 const SLACK: f64 = 1.05;
 
-/// Where the runs of a stream ended, the latest first.
+/// The ends of the runs of a stream, the latest first.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Runs {
     ends: [u64; RUNS],
@@ -81,7 +81,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Which of the runs ended at `at`.
+    /// The run that ended at `at`.
     pub(super) fn find(&self, at: u64) -> Option<usize> {
         self.ends[..self.known].iter().position(|&end| end == at)
     }
@@ -251,7 +251,7 @@ impl Pages {
                 let at = at + PAGE_SECTORS * rng.below_u64(pages + 1);
                 return (at, wish, lane.runs.find(at), true);
             }
-            // Where enough has been touched, no request is longer than the one before it.
+            // If enough has been touched, no request is longer than the one before it.
             let same = rng.unit() < lane.plan.same_size || wish > len && SLACK * behind < 1.0;
             let len = if same { len } else { wish };
             return (at, len, lane.runs.find(at), true);
@@ -298,7 +298,7 @@ impl Pages {
             Some(least) if least <= end => least + rng.below_u64(least),
             _ => u64::MAX,
         };
-        // What is longer ago than anything is any.
+        // An age beyond all requests means any request.
         let age = if age <= end { age } else { 1 + rng.below_u64(end) };
         ring.get(ring.latest_near(end - age, wish))
     }

@@ -12,7 +12,7 @@
 //!
 //! The layout is the default one of blkparse(1), as `process_default` in `blkparse_fmt.c` prints
 //! it; the letters are those of `fill_rwbs` there and of `blk_fill_rwbs` in the kernel. A request
-//! arrives with its `Q` line: queued, before the kernel merges. Where there is none it arrives with
+//! arrives with its `Q` line: queued, before the kernel merges. If there is none it arrives with
 //! its `D` line (issued), or its `C` line (completed). All other actions, commands of other kinds
 //! and the summary at the end are passed over.
 //!
@@ -25,7 +25,7 @@
 
 use super::clock::Clock;
 use super::fields::{BLANK, Column, Fault, Fields, leading_number, number, shown};
-use super::letters::{self, Kind};
+use super::letters::{self, LetterKind};
 use super::options::{Event, ReadOptions, TimeUnit};
 use super::reader::Regions;
 use super::record::{Parser, Raw, SECTOR, extent};
@@ -208,15 +208,15 @@ impl Parser for Blkparse {
             return Ok(None);
         };
         let (flush_first, op) = match kind {
-            Some(Kind::Request(Op::Flush)) => (true, Op::Flush),
-            Some(Kind::Request(op)) => (false, op),
-            Some(Kind::FlushAnd(op)) => (true, op),
-            Some(Kind::Append(op)) => {
+            Some(LetterKind::Request(Op::Flush)) => (true, Op::Flush),
+            Some(LetterKind::Request(op)) => (false, op),
+            Some(LetterKind::FlushAnd(op)) => (true, op),
+            Some(LetterKind::Append(op)) => {
                 self.appends += u64::from(self.events.reads(event));
                 (false, op)
             }
-            Some(kind @ (Kind::Zone | Kind::Other)) => {
-                let zone = kind == Kind::Zone && self.events.reads(event);
+            Some(kind @ (LetterKind::Zone | LetterKind::Other)) => {
+                let zone = kind == LetterKind::Zone && self.events.reads(event);
                 self.zones += u64::from(zone);
                 return Ok(None);
             }

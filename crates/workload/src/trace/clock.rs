@@ -12,10 +12,10 @@ pub(crate) struct Clock {
     said: bool,
     /// Times of the format have fractions.
     decimal: bool,
-    /// What stood behind the decimal marks of all of them.
+    /// The digits after the decimal marks of all of them.
     marks: Mark,
-    /// While no time had a fraction: records with one further column of digits behind the time, with
-    /// nothing behind it, and with anything else.
+    /// While no time had a fraction: records with one further column of digits behind the time,
+    /// with nothing behind it, and with anything else.
     further: [u64; 3],
 }
 
@@ -60,8 +60,8 @@ impl Clock {
         fault
     }
 
-    /// The same of the last column that a record must have: what follows may be its fraction, behind a
-    /// decimal comma.
+    /// The same of the last column that a record must have: what follows may be its fraction,
+    /// behind a decimal comma.
     #[inline(always)]
     pub(crate) fn read_last<const SEPARATOR: u8>(
         &mut self,
@@ -96,7 +96,7 @@ impl Clock {
         may_be.then_some(digits)
     }
 
-    /// What the times show of their unit, in words for the user. `first` and
+    /// Evidence of the times about their unit, in words for the user. `first` and
     /// `last` are in nanoseconds.
     pub(crate) fn notes(&self, first: u64, last: u64) -> Vec<String> {
         let mut notes = Vec::new();
@@ -144,7 +144,8 @@ impl Clock {
     }
 }
 
-/// The unit in which a number since 1970 is a date between 2000 and 2040, of which there is one at most.
+/// The unit in which a number since 1970 is a date between 2000 and 2040, of which there is one at
+/// most.
 pub(crate) fn since_1970(number: u64) -> Option<TimeUnit> {
     const YEAR: u64 = 31_556_952;
     TimeUnit::ALL.into_iter().find(|unit| {

@@ -1,4 +1,5 @@
-//! Which column of a table holds what, as `--columns` says it: of a table in text and of a Parquet file.
+//! The content of each column of a table, as `--columns` says it: of a table in text and of a
+//! Parquet file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,12 +10,12 @@ use super::options::TimeUnit;
 use super::record::SECTOR;
 use crate::Op;
 
-/// A file with more columns is no trace.
+/// A file with more columns is not a trace.
 pub(crate) const MOST_COLUMNS: usize = 256;
 const SYNTAX: &str = "expected such as `time=1:us,op=2,offset=3,size=4:sectors,device=5`, with \
                       numbers or names of columns";
 
-/// Which column of a table holds what.
+/// The content of each column of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Columns {
     list: Vec<(Place, Role)>,
@@ -22,7 +23,7 @@ pub struct Columns {
     text: Box<str>,
 }
 
-/// Where a column is.
+/// The place of a column.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Its number, from 1 to 256.
@@ -31,20 +32,20 @@ pub enum Place {
     Name(Box<str>),
 }
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Role {
     /// Arrival, in a unit; `None`: it is not said.
     Time(Option<Unit>),
-    /// What a request does, in words of the table's own if they are said.
+    /// The operation of a request, in words of the table's own if they are said.
     Op(Option<Spelling>),
     /// The first byte, in units of so many bytes; `None`: it is not said.
     Offset(Option<u64>),
     /// The length, in units of so many bytes; `None`: it is not said.
     Size(Option<u64>),
-    /// Whose device it is for.
+    /// The device.
     Device,
-    /// Who asked.
+    /// The process.
     Process,
     /// `normal` or `high`; of Parquet files only.
     Prio,
@@ -119,8 +120,8 @@ impl fmt::Display for Spelling {
     }
 }
 
-/// `0/1`, `r/w/t` or `1+2/3`: how read, write and, if there are such, trim, flush and write with FUA are
-/// spelled; several words of one stand around a `+`.
+/// `0/1`, `r/w/t` or `1+2/3`: how read, write and, if there are such, trim, flush and write with
+/// FUA are spelled; several words of one stand around a `+`.
 impl FromStr for Spelling {
     type Err = String;
 
@@ -177,8 +178,8 @@ impl FromStr for Columns {
     }
 }
 
-/// One part, such as `size=5:sectors`. What stands behind the last colon of a name belongs to the name, if
-/// it is nothing else.
+/// One part, such as `size=5:sectors`. The text after the last colon of a name belongs to the
+/// name, if it is nothing else.
 fn one(key: &str, value: &str) -> Result<(Place, Role), String> {
     let (name, detail) = match value.rsplit_once(':') {
         Some((name, detail)) if !name.is_empty() => (name, Some(detail)),
@@ -278,7 +279,7 @@ impl Columns {
         })
     }
 
-    /// What is wrong with the unit of the time column, which is said once: here or on its own.
+    /// A mistake in the unit of the time column, which is said once: here or on its own.
     pub(crate) fn time_fault(&self, unit: Option<TimeUnit>) -> Option<&'static str> {
         match (self.has_time(), self.unit(), unit) {
             (true, None, None) => Some("the time has no unit"),

@@ -8,16 +8,17 @@
 //! ```
 //!
 //! Columns are counted from 1; commas, semicolons, tabs or blanks stand between them, whichever
-//! cuts the first line into enough of them; or they are named as the first line names them. A first line of
-//! names is passed over. Operations are words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`, `discard`,
-//! `unmap`, `f`, `flush`, `wf`, `write-fua`, in any case) or the letters of the Linux kernel (`RA`, `WS`),
-//! unless `op=2:0/1` says how read, write and, if there are such, trim, flush and write with FUA are spelled. A flush has a size of 0 or none, and what stands in its column
+//! cuts the first line into enough of them; or they are named as the first line names them. A first
+//! line of names is passed over. Operations are words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`,
+//! `discard`, `unmap`, `f`, `flush`, `wf`, `write-fua`, in any case) or the letters of the Linux
+//! kernel (`RA`, `WS`), unless `op=2:0/1` says how read, write and, if there are such, trim, flush
+//! and write with FUA are spelled. A flush has a size of 0 or none, and what stands in its column
 //! of offsets means nothing. Without `time` the requests have no times.
 
 use super::clock::Clock;
 use super::columns::{Columns, MOST_COLUMNS, Place, Role as Said, Spelling, Unit};
 use super::fields::{BLANK, COMMA, Column, Fault, Fields};
-use super::letters::{self, Kind};
+use super::letters::{self, LetterKind};
 use super::names::Names;
 use super::options::{ReadOptions, TimeUnit};
 use super::quotes;
@@ -42,10 +43,10 @@ const DEVICE: Column = Column { name: "the device", expected: "a number or a nam
 /// Devices with names are numbered from here on, behind those with numbers.
 const NAMED: u32 = 1 << 31;
 const SEPARATORS: [u8; 4] = [COMMA, b';', b'\t', BLANK];
-/// So many names of columns are shown.
+/// The most names of columns that are shown.
 const NAMES_SHOWN: usize = 20;
 
-/// What a column holds, in the order of the columns.
+/// The content of each column, in order.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Role {
     Other,
@@ -53,9 +54,9 @@ enum Role {
     /// The same, and no column that is needed follows.
     LastTime,
     Op,
-    /// Times so many bytes.
+    /// Times this number of bytes.
     Offset(u64),
-    /// Times so many bytes.
+    /// Times this number of bytes.
     Size(u64),
     Device,
     Process,
@@ -77,7 +78,7 @@ impl Role {
 
 pub(crate) struct Csv {
     columns: Columns,
-    /// What each column holds, up to the last that is needed; empty until names were found.
+    /// The content of each column, up to the last that is needed; empty until names were found.
     roles: Vec<Role>,
     spelling: Option<Spelling>,
     clock: Clock,
@@ -88,7 +89,7 @@ pub(crate) struct Csv {
     /// A bit is set where a size has it.
     sizes: u64,
     largest: u64,
-    /// The first offset that is no multiple of a sector.
+    /// The first offset that is not a multiple of a sector.
     odd_offset: Option<u64>,
     /// `None` until the first line was read.
     separator: Option<u8>,
@@ -114,9 +115,9 @@ impl Csv {
                     size = fields.integer_if_any(&SIZE)?.map(|n| n.checked_mul(unit));
                 }
                 Role::Op => match operation(fields.word(), self.spelling.as_ref()) {
-                    Some(Kind::Request(known) | Kind::Append(known)) => op = known,
-                    Some(Kind::FlushAnd(known)) => (self.flush_first, op) = (true, known),
-                    Some(Kind::Zone | Kind::Other) => return Ok(None),
+                    Some(LetterKind::Request(known) | LetterKind::Append(known)) => op = known,
+                    Some(LetterKind::FlushAnd(known)) => (self.flush_first, op) = (true, known),
+                    Some(LetterKind::Zone | LetterKind::Other) => return Ok(None),
                     None => {
                         let fault = fields.fault(&OPERATION);
                         return Err(self.known_words(fault));
@@ -158,7 +159,7 @@ impl Csv {
         Ok(Some(Raw { time, offset, len, device, op }))
     }
 
-    /// What a word of the operations must be.
+    /// The rule for a word of the operations.
     #[cold]
     fn known_words(&self, mut fault: Box<Fault>) -> Box<Fault> {
         let place = self.place("op");
@@ -176,13 +177,13 @@ impl Csv {
         fault
     }
 
-    /// Where the user said that a column is.
+    /// The place of a column that the user gave.
     fn place(&self, key: &str) -> String {
         let found = self.columns.list().iter().find(|(_, role)| role.key() == key);
         found.map_or_else(String::new, |(place, _)| place.to_string())
     }
 
-    /// Where a row without an offset or a size lacks it.
+    /// The place of a missing offset or size in a row.
     #[cold]
     fn missing<const SEPARATOR: u8>(&self, line: &[u8]) -> Box<Fault> {
         let mut fields = Fields::<SEPARATOR>::new(line);
@@ -310,7 +311,7 @@ impl Csv {
     }
 }
 
-/// What each column holds, up to the last that is needed.
+/// The content of each column, up to the last that is needed.
 fn in_order(places: &[(usize, Role)]) -> Vec<Role> {
     let count = places.iter().map(|(number, _)| *number).max().unwrap_or(0);
     let mut roles = vec![Role::Other; count];
@@ -332,18 +333,18 @@ fn pieces(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
 }
 
 #[inline]
-fn operation(word: &[u8], spelling: Option<&Spelling>) -> Option<Kind> {
+fn operation(word: &[u8], spelling: Option<&Spelling>) -> Option<LetterKind> {
     match spelling {
-        Some(spelling) => spelling.op(word).map(Kind::Request),
+        Some(spelling) => spelling.op(word).map(LetterKind::Request),
         None => match word {
-            b"R" => Some(Kind::Request(Op::Read)),
-            b"W" => Some(Kind::Request(Op::Write)),
+            b"R" => Some(LetterKind::Request(Op::Read)),
+            b"W" => Some(LetterKind::Request(Op::Write)),
             _ => usual(word),
         },
     }
 }
 
-fn usual(word: &[u8]) -> Option<Kind> {
+fn usual(word: &[u8]) -> Option<LetterKind> {
     const WORDS: [(&[u8], Op); 13] = [
         (b"r", Op::Read),
         (b"w", Op::Write),
@@ -360,7 +361,7 @@ fn usual(word: &[u8]) -> Option<Kind> {
         (b"write-fua", Op::WriteFua),
     ];
     let known = WORDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(word));
-    known.map(|(_, op)| Kind::Request(*op)).or_else(|| letters::word(word))
+    known.map(|(_, op)| LetterKind::Request(*op)).or_else(|| letters::word(word))
 }
 
 /// Whether a word is one of those for operations that every table may have.
@@ -445,7 +446,7 @@ impl Parser for Csv {
         self.separator
     }
 
-    /// Where columns are named the first line is read, not passed over.
+    /// If columns are named, the first line is read, not passed over.
     fn may_have_names(&self) -> bool {
         !self.roles.is_empty()
     }

@@ -8,12 +8,12 @@ use super::options::Tally;
 use crate::TraceError;
 use crate::error::{Spot, detail};
 
-/// A longer line is no trace: this bounds the memory that bad input can take.
+/// A longer line is not a trace: this bounds the memory that bad input can take.
 const LONGEST_LINE: usize = 64 << 10;
 /// Large enough that moving a half line to the front costs nothing.
 const BUFFER: usize = 256 << 10;
 
-/// What some programs put before text in UTF-8.
+/// The mark that some programs put before text in UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How a format is cut into records.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{numbers, quotes};
 
-/// What is wrong within one record; becomes an error once its place is known.
+/// A mistake within one record; becomes an error once its place is known.
 #[derive(Debug)]
 pub(crate) struct Fault {
     /// Byte within the record, from 0; `None`: the record as a whole.
@@ -34,8 +34,8 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     format!("`{}{dots}`", cut.escape_ascii())
 }
 
-/// The digits at the beginning of some bytes: their value, which is right for nineteen at most, and how
-/// many there are.
+/// The digits at the beginning of some bytes: their value, which is right for nineteen at most, and
+/// how many there are.
 #[inline(always)]
 pub(crate) fn leading_number(bytes: &[u8]) -> (u64, usize) {
     let (mut value, mut count) = (0_u64, 0);
@@ -67,14 +67,15 @@ pub(crate) const COMMA: u8 = b',';
 pub(crate) struct Fields<'a, const SEPARATOR: u8> {
     bytes: &'a [u8],
     at: usize,
-    /// Where the field last read begins, for faults found in its meaning.
+    /// The beginning of the last field, for faults in its meaning.
     from: usize,
     count: u32,
     /// Of the decimal number read last.
     mark: Mark,
 }
 
-/// What stood behind the decimal mark of a number, or of several: as bits, which are quickly put together.
+/// The digits after the decimal mark of a number, or of several: as bits, which are quickly put
+/// together.
 #[derive(Copy, Clone, Default, Debug)]
 pub(crate) struct Mark(u64);
 
@@ -117,7 +118,7 @@ impl Mark {
     }
 }
 
-/// What a field is, for messages.
+/// The name of a field, for messages.
 pub(crate) struct Column {
     /// Such as "the time".
     pub(crate) name: &'static str,
@@ -288,7 +289,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         is_number(self.begun())
     }
 
-    /// What stood behind the decimal mark of the number read last.
+    /// The digits after the decimal mark of the last number.
     #[inline(always)]
     pub(crate) fn mark(&self) -> Mark {
         self.mark
@@ -316,7 +317,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         &self.bytes[from..self.at]
     }
 
-    /// Where the field last read begins.
+    /// The beginning of the last field.
     #[inline]
     pub(crate) fn from(&self) -> usize {
         self.from

@@ -14,9 +14,9 @@
 //! `wait` lines, each so many microseconds after the one before, the requests have none either.
 //! (fio drops waits below 100 us; here each counts.)
 //!
-//! `sync`, `datasync` and `syncfs` end with a flush of the drive's cache, and are one here; what offset
-//! and length stand behind them means nothing. `sync_file_range` only sends what the system holds, as
-//! writes: its manual page says that it flushes no disk's cache, so it is no request.
+//! `sync`, `datasync` and `syncfs` end with a flush of the drive's cache, and are one here; what
+//! offset and length stand behind them means nothing. `sync_file_range` only sends what the system
+//! holds, as writes: its manual page says that it flushes no disk's cache, so it is no request.
 
 use super::clock::Clock;
 use super::fields::{BLANK, Column, Fault, Fields, number, shown};
@@ -70,7 +70,7 @@ impl Fio {
         self.version = match version.and_then(number) {
             Some(2) => Some(Version::Two),
             Some(3) => Some(Version::Three),
-            // Whatever is new in it does not read.
+            // New parts of it are not read.
             Some(newer @ 4..) => {
                 self.newer = Some(newer);
                 Some(Version::Three)

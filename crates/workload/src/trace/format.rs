@@ -1,10 +1,10 @@
-//! What makes a list of modules the formats of traces.
+//! The macro that makes a list of modules the formats of traces.
 
 use super::columns::Columns;
 use super::feed::Cut;
 use super::record::Parser;
 
-/// What is done with a format's parser, once it is known which one that is.
+/// The work with a format's parser, once the format is known.
 pub(crate) trait Visit {
     type Answer;
 
@@ -22,7 +22,7 @@ impl Visit for Name {
     }
 }
 
-/// What it holds.
+/// Its content.
 pub(super) struct Summary;
 
 impl Visit for Summary {
@@ -44,10 +44,10 @@ impl Visit for Cuts {
     }
 }
 
-/// What its records say, a table's by the columns that were named.
+/// The content of its records, a table's by the columns that were named.
 pub(super) struct Holds<'a>(pub(super) Option<&'a Columns>);
 
-/// What records of a format say.
+/// The content of records of a format.
 #[derive(Copy, Clone)]
 pub(super) struct Held {
     /// They are events, of which one stands for the request.
@@ -70,7 +70,8 @@ impl Visit for Holds<'_> {
     }
 }
 
-/// Makes [`Format`](super::Format) from the modules that read one each, with the type of the parser.
+/// Makes [`Format`](super::Format) from the modules that read one each, with the type of the
+/// parser.
 macro_rules! formats {
     ($($module:ident::$parser:ident),+ $(,)?) => {
         $(mod $module;)+

@@ -10,7 +10,7 @@ const ROWS: usize = 64;
 /// A column with more different words has no operations.
 const MOST_CODES: usize = 8;
 
-/// What a column may hold, with words that name it: alone, or as part of a name.
+/// The possible contents of a column, with words that name it: alone, or as part of a name.
 const NAMES: [(&str, &[&str], &[&str]); 6] = [
     (
         "op",
@@ -110,7 +110,7 @@ const NAMES: [(&str, &[&str], &[&str]); 6] = [
     ),
     ("process", &["process", "pid", "proc", "comm", "processname"], &["process", "pid"]),
 ];
-/// Names that have to do with times that are no arrivals.
+/// Names of times that are not arrivals.
 const NOT_ARRIVALS: [&str; 5] = ["response", "latency", "elapsed", "duration", "service"];
 const SECTORS: [&str; 11] = [
     "lba", "lbn", "lsn", "slba", "sector", "sectors", "block", "blkno", "blocks", "nblocks", "nlb",
@@ -122,8 +122,8 @@ const UNITS: [(&str, &[&str]); 4] = [
     ("ns", &["ns", "nsec", "nanosecond", "nanoseconds"]),
 ];
 
-/// What to say of lines in which no format is found, and of the comment before them; `None`: they are no
-/// table.
+/// The hint for lines in which no format is found, and of the comment before them; `None`: they
+/// are no table.
 pub(super) fn columns(comment: Option<&[u8]>, lines: &[&[u8]]) -> Option<String> {
     let first = lines.first()?;
     let cells = |line: &[u8], separator: u8| -> Vec<String> {
@@ -158,8 +158,8 @@ pub(super) fn columns(comment: Option<&[u8]>, lines: &[&[u8]]) -> Option<String>
     Some(said(&of_values(&rows)?, "what its columns hold"))
 }
 
-/// What to say of a table whose columns have these names, of which `values` gives some of one's values;
-/// `None`: they suggest nothing.
+/// The hint for a table whose columns have these names, of which `values` gives some of one's
+/// values; `None`: they suggest nothing.
 pub fn suggest_columns(names: &[String], values: &dyn Fn(usize) -> Vec<String>) -> Option<String> {
     of_names(names, values).map(|columns| said(&columns, "the names of its columns"))
 }
@@ -232,8 +232,8 @@ fn of_names(names: &[String], values: &dyn Fn(usize) -> Vec<String>) -> Option<S
     Some(parts.join(","))
 }
 
-/// The columns of a table without names: one has operations, one has times that ascend, and of two more
-/// the greater is the offset.
+/// The columns of a table without names: one has operations, one has times that ascend, and of two
+/// more the greater is the offset.
 fn of_values(rows: &[Vec<String>]) -> Option<String> {
     let count = rows.iter().map(Vec::len).min()?;
     let column = |i: usize| rows.iter().map(move |row| row[i].as_str());

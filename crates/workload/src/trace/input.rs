@@ -43,7 +43,7 @@ pub(crate) enum Compression {
     Xz,
 }
 
-/// So many of the first bytes tell how the rest is compressed.
+/// The number of first bytes that reveal the compression.
 const MAGIC: usize = 13;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -58,7 +58,7 @@ impl Compression {
         }
     }
 
-    /// What the ending of a file's name promises.
+    /// The compression that the ending of a file's name promises.
     pub(crate) fn promised(name: &str) -> Self {
         let ending = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
@@ -79,7 +79,7 @@ impl Compression {
     }
 }
 
-/// What to say behind a file that is not there: the one beside it that was meant.
+/// The hint for a file that is not there: the one beside it that was meant.
 pub fn file_hint(path: &Path) -> String {
     let folder = path.parent().unwrap_or(Path::new(""));
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

@@ -1,15 +1,16 @@
-//! What a request is, in the letters of the Linux kernel: `blk_fill_rwbs` in `kernel/trace/blktrace.c`
+//! A request in the letters of the Linux kernel: `blk_fill_rwbs` in `kernel/trace/blktrace.c`
 //! writes them, as `fill_rwbs` of blkparse does.
 //!
-//! An `F` in front asks for a flush. Then come `R`, `W`, `D` (discard; `DE`: secure erase), `F` (flush),
-//! `Z` with a second letter (zones: `ZA` append, `ZR` reset, `ZO` open, `ZC` close, `ZF` finish) or `N`
-//! (anything else, which is no request for sectors). `WZ` writes zeros. What may follow: `F` (forced unit
-//! access), `A` (ahead), `S` (synchronous), `M` (metadata), `B` (a barrier of old kernels), `U` (untorn).
+//! An `F` in front asks for a flush. Then come `R`, `W`, `D` (discard; `DE`: secure erase), `F`
+//! (flush), `Z` with a second letter (zones: `ZA` append, `ZR` reset, `ZO` open, `ZC` close, `ZF`
+//! finish) or `N` (anything else, which is no request for sectors). `WZ` writes zeros. What may
+//! follow: `F` (forced unit access), `A` (ahead), `S` (synchronous), `M` (metadata), `B` (a barrier
+//! of old kernels), `U` (untorn).
 
 use crate::Op;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum LetterKind {
     Request(Op),
     /// A flush, then a request.
     FlushAnd(Op),
@@ -23,28 +24,28 @@ pub(crate) enum Kind {
 
 /// The first letters decide; whatever follows only adds to them.
 #[inline(always)]
-pub(crate) fn kind(letters: &[u8]) -> Option<Kind> {
+pub(crate) fn kind(letters: &[u8]) -> Option<LetterKind> {
     match letters {
-        [b'R' | b'W' | b'D', ..] => Some(Kind::Request(op(letters))),
-        [b'F', b'R' | b'W' | b'D', ..] => Some(Kind::FlushAnd(op(&letters[1..]))),
+        [b'R' | b'W' | b'D', ..] => Some(LetterKind::Request(op(letters))),
+        [b'F', b'R' | b'W' | b'D', ..] => Some(LetterKind::FlushAnd(op(&letters[1..]))),
         _ => seldom(letters),
     }
 }
 
-fn seldom(letters: &[u8]) -> Option<Kind> {
+fn seldom(letters: &[u8]) -> Option<LetterKind> {
     match letters {
         [b'F', more @ ..] if more.iter().all(|b| b"FNASMBU".contains(b)) => {
-            Some(Kind::Request(Op::Flush))
+            Some(LetterKind::Request(Op::Flush))
         }
-        [b'Z', b'A', ..] => Some(Kind::Append(op(&letters[1..]))),
-        [b'Z', b'R' | b'O' | b'C' | b'F', ..] => Some(Kind::Zone),
-        [b'N', ..] => Some(Kind::Other),
+        [b'Z', b'A', ..] => Some(LetterKind::Append(op(&letters[1..]))),
+        [b'Z', b'R' | b'O' | b'C' | b'F', ..] => Some(LetterKind::Zone),
+        [b'N', ..] => Some(LetterKind::Other),
         _ => None,
     }
 }
 
 /// The same of a word that may be any other: all of its letters must be known where they stand.
-pub(crate) fn word(word: &[u8]) -> Option<Kind> {
+pub(crate) fn word(word: &[u8]) -> Option<LetterKind> {
     let plain = match word {
         [b'F', plain @ ..] if matches!(plain.first(), Some(b'R' | b'W' | b'D')) => plain,
         _ => word,
@@ -58,7 +59,7 @@ pub(crate) fn word(word: &[u8]) -> Option<Kind> {
     more.iter().all(|b| b"FASMBU".contains(b)).then(|| kind(word))?
 }
 
-/// What letters such as `WFS` do.
+/// The operation of letters such as `WFS` do.
 #[inline(always)]
 fn op(letters: &[u8]) -> Op {
     match letters {

@@ -1,8 +1,8 @@
 //! Traces: files of recorded requests.
 //!
-//! Opening a trace reads it once from end to end: its hash, its number of requests, its devices
-//! and its faults are known before a run begins. A short one is not read again. Every format is one file here, and reduces its
-//! records to the same few fields; `reader.rs` makes requests of them.
+//! Opening a trace reads it once from end to end: its hash, its number of requests, its devices and
+//! its faults are known before a run begins. A short one is not read again. Every format is one
+//! file here, and reduces its records to the same few fields; `reader.rs` makes requests of them.
 
 mod clock;
 mod columns;
@@ -42,11 +42,11 @@ pub(crate) use self::input::Stored;
 pub use self::input::file_hint;
 pub use self::options::{Event, FlowBy, ReadOptions, Tally, TimeUnit};
 use self::packed::{Packed, Unpacking};
-use self::reader::{Reader, Reading, Survey};
+use self::reader::{Reader, Survey, TraceSource};
 pub(crate) use self::reader::{Regions, Tenants, Whose};
 use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST, most, piece};
-use self::sniff::Known;
+use self::sniff::KnownBy;
 use crate::error::{Spot, detail};
 use crate::{About, Flow, Source, TraceError, Workload};
 
@@ -74,7 +74,7 @@ impl Format {
         self.visit(format::Name)
     }
 
-    /// What the format holds, in a few words.
+    /// The content of the format, in a few words.
     pub fn summary(self) -> &'static str {
         self.visit(format::Summary)
     }
@@ -150,17 +150,18 @@ pub fn glance(path: &Path, options: &ReadOptions) -> Result<(), TraceError> {
     format_of(&stored, &mut Feed::new(&stored)?, options, &mut Vec::new()).map(|_| ())
 }
 
-/// The format that the user said, or that the content tells; a file that is something else is refused.
+/// The format that the user said, or that the content tells; a file that is something else is
+/// refused.
 fn format_of(
     stored: &Stored,
     feed: &mut Feed,
     options: &ReadOptions,
     notes: &mut Vec<String>,
-) -> Result<(Format, Known), TraceError> {
+) -> Result<(Format, KnownBy), TraceError> {
     let cut = options.format.map_or(Cut::Lines, |format| format.visit(format::Cuts));
     let told = looks::check(stored, feed, cut).and_then(|()| match options.format {
-        Some(format) => Ok((format, Known::Said)),
-        None if options.columns.is_some() => Ok((Format::Csv, Known::Columns)),
+        Some(format) => Ok((format, KnownBy::Said)),
+        None if options.columns.is_some() => Ok((Format::Csv, KnownBy::Columns)),
         None => sniff::format(stored, feed, options, notes),
     });
     told.map_err(|e| stored.if_misnamed(e))
@@ -179,7 +180,7 @@ pub fn open_bytes(
 struct Trace {
     stored: Stored,
     format: Format,
-    known: Known,
+    known: KnownBy,
     options: ReadOptions,
     regions: Arc<Regions>,
     tenants: Tenants,
@@ -187,7 +188,7 @@ struct Trace {
     origin: u64,
     /// All requests, where opening it kept them ([`Survey::kept`]).
     kept: Option<Arc<Packed>>,
-    /// What its writes are multiples of ([`Survey::grain`]).
+    /// The unit of its writes ([`Survey::grain`]).
     grain: Option<u64>,
     about: About,
 }
@@ -217,15 +218,15 @@ impl Workload for Trace {
 /// The stored bytes from the start, read as `format`.
 fn reading(
     stored: &Stored,
-    (format, known): (Format, Known),
+    (format, known): (Format, KnownBy),
     options: &ReadOptions,
     regions: &Arc<Regions>,
     whose: Whose,
-) -> Result<Box<dyn Reading>, TraceError> {
-    struct Boxed<'a>(Feed, Known, bool, &'a ReadOptions, Arc<Regions>, Whose);
+) -> Result<Box<dyn TraceSource>, TraceError> {
+    struct Boxed<'a>(Feed, KnownBy, bool, &'a ReadOptions, Arc<Regions>, Whose);
 
     impl Visit for Boxed<'_> {
-        type Answer = Box<dyn Reading>;
+        type Answer = Box<dyn TraceSource>;
 
         fn visit<P: Parser>(self) -> Self::Answer {
             Box::new(Reader::<P>::new(self.0, self.1, self.2, self.3, self.4, self.5))
@@ -350,7 +351,7 @@ const FEW: u64 = 1000;
 fn check(
     stored: &Stored,
     format: Format,
-    known: Known,
+    known: KnownBy,
     options: &ReadOptions,
     survey: &Survey,
 ) -> Result<(), TraceError> {
@@ -374,10 +375,12 @@ fn check(
             Some(first) => format!("all {} records were skipped; first: {first}", survey.skipped),
         };
         let hint = match known {
-            Known::Said => format!("`--format` said {format}; without it the content tells"),
-            Known::Columns => known.hint().into(),
-            Known::FirstLine => format!("its first line is that of {format}: was it copied whole?"),
-            Known::Records => format!("it was read as {format}; `--format` names another"),
+            KnownBy::Said => format!("`--format` said {format}; without it the content tells"),
+            KnownBy::Columns => known.hint().into(),
+            KnownBy::FirstLine => {
+                format!("its first line is that of {format}: was it copied whole?")
+            }
+            KnownBy::Records => format!("it was read as {format}; `--format` names another"),
         };
         return Err(TraceError::File(whole(found, "at least one request", hint)));
     }
@@ -404,7 +407,7 @@ fn check(
     believe(&stored.name, &seen, &read_as, units)
 }
 
-/// What tells whether the unit of the times can be meant.
+/// Evidence about the unit of the times.
 pub(crate) struct Believed {
     pub(crate) requests: u64,
     /// Of reads and writes: trims name addresses, and carry no data.

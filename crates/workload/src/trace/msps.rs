@@ -13,8 +13,8 @@
 //! column more, so the header decides. Times are in microseconds, offset and size hexadecimal.
 //! Windows writes the event when the request is done (it carries `ElapsedTime`, from initiation to
 //! completion), so the request arrived that much earlier, and what was put in order of completion
-//! is put in order of arrival here. `DiskFlush` is a flush, and has neither offset nor size. Events of
-//! all other kinds are counted and passed over.
+//! is put in order of arrival here. `DiskFlush` is a flush, and has neither offset nor size. Events
+//! of all other kinds are counted and passed over.
 
 use std::collections::BTreeMap;
 
@@ -53,12 +53,13 @@ const KIND: Column =
 
 /// Longer requests are misread; and arrivals may lie that much before the first event.
 const HOUR: u64 = 3_600_000_000_000;
-/// So many kinds of other events are told apart.
+/// The most kinds of other events that are distinguished.
 const MOST_KINDS: usize = 256;
-/// So many are named to the user.
+/// The most that are named to the user.
 const KINDS_SHOWN: usize = 3;
 
-/// What the columns of an event hold, from the one behind its kind on, up to the last that is needed.
+/// The content of an event's columns, from the one behind its kind on, up to the last that is
+/// needed.
 type Layout = Vec<Role>;
 
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -106,7 +107,7 @@ fn published(op: Op) -> Layout {
     all
 }
 
-/// What a line of the header says of the columns of its operation.
+/// The statement of a header line about the columns of its operation.
 fn layout(fields: &mut Fields<'_, COMMA>, op: Op) -> Result<Layout, Box<Fault>> {
     let mut layout = Layout::new();
     loop {
@@ -139,7 +140,7 @@ pub(crate) struct Msps {
 }
 
 impl Msps {
-    /// An event that is no request, or a line of the header.
+    /// An event that is not a request, or a line of the header.
     fn other(&mut self, line: &[u8], kind: &[u8], mut fields: Fields<'_, COMMA>) -> Parsed {
         match line.trim_ascii() {
             b"BeginHeader" => self.in_header = true,

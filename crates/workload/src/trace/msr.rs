@@ -29,7 +29,7 @@ const SIZE: Column = Column { name: "the size", expected: "a number of bytes", h
 const RESPONSE: Column =
     Column { name: "the response time", expected: "a number of 100 ns ticks", hint: COLUMNS };
 
-/// Longer names are no host names.
+/// Longer names are not host names.
 const LONGEST_HOST: usize = 255;
 
 pub(crate) struct Msr {

@@ -17,7 +17,7 @@ pub(crate) struct Scaled {
     pub(crate) comma: bool,
 }
 
-/// Longer fields are no numbers.
+/// Longer fields are not numbers.
 const LONGEST: usize = 64;
 
 /// `5.0`, `+5`, `4.096e3`, `5,25` or `0x1f` times 10^`power`.
@@ -136,7 +136,7 @@ pub(crate) fn iso(text: &[u8]) -> Option<(u64, bool)> {
     Some((whole.checked_add(nanoseconds)?, nanoseconds > 0))
 }
 
-/// So many digits.
+/// The number of digits.
 fn take(rest: &mut &[u8], count: usize) -> Option<u64> {
     let (digits, after) = rest.split_at_checked(count)?;
     *rest = after;

@@ -1,4 +1,4 @@
-//! What the user may say of a trace.
+//! The reading options of a trace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -134,7 +134,7 @@ impl FromStr for Event {
     }
 }
 
-/// Whose requests the flows of a trace are.
+/// The division of a trace into flows.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum FlowBy {
     /// Each device is a flow.
@@ -165,14 +165,14 @@ impl FromStr for FlowBy {
     }
 }
 
-/// What the user says about a trace; by default nothing.
+/// The user's options for a trace; by default none.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct ReadOptions {
     /// The format; `None`: told from the first 64 KiB.
     pub format: Option<Format>,
     /// The unit of the time column; `None`: the format's own. Given, no clock is called absurd.
     pub time_unit: Option<TimeUnit>,
-    /// Which column holds what; says that the format is [`Format::Csv`].
+    /// The content of each column; says that the format is [`Format::Csv`].
     pub columns: Option<Columns>,
     /// The event with which a request arrives, in `blkparse` and `wiscsee`; `None`: the first of
     /// those that the format prefers and the trace has.
@@ -181,7 +181,7 @@ pub struct ReadOptions {
     pub devices: Vec<String>,
     /// Only the requests of this process (name or number), in formats that name processes.
     pub process: Option<String>,
-    /// What tells its flows apart; `None`: it is one flow.
+    /// The key of its flows; `None`: it is one flow.
     pub flow_by: Option<FlowBy>,
     /// Count records that do not read and go on, instead of stopping at the first.
     pub skip_bad: bool,
@@ -189,7 +189,7 @@ pub struct ReadOptions {
     pub tally: Tally,
 }
 
-/// How many records were read, for whoever looks from another thread: a small file may hold very
+/// The number of records that were read, for other threads: a small file may hold very
 /// many. All tallies are equal, as none of them decides what is read.
 #[derive(Clone, Default)]
 pub struct Tally(Option<Arc<AtomicU64>>);
@@ -203,7 +203,7 @@ impl Tally {
         Self(Some(Arc::default()))
     }
 
-    /// So many more were read.
+    /// Adds to the number of records that were read.
     pub fn add(&self, records: u64) {
         if let Some(count) = &self.0 {
             count.fetch_add(records, Ordering::Relaxed);

@@ -6,15 +6,17 @@ use kernel::{Prio, Time};
 
 use crate::{BATCH, Op, Request, Source, TraceError};
 
-/// Bytes that they may take at most: five to seven million requests of most traces. Text takes several times
-/// as long to read as they take to unpack, and a run may go through it three times. Tests need no such long
-/// traces.
+/// Bytes that they may take at most: five to seven million requests of most traces. Text takes
+/// several times as long to read as they take to unpack, and a run may go through it three times.
+/// Tests need no such long traces.
 pub(crate) const MOST: usize = if cfg!(test) { 4 << 20 } else { 48 << 20 };
-/// So many requests are kept as they are (6 MiB): most traces have no more, and nobody need unpack them.
+/// The requests that are kept as they are (6 MiB): most traces have no more, and nobody need unpack
+/// them.
 pub(crate) const PLAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 18 };
 /// Bytes of a piece: memory grows by pieces, so nothing is ever copied.
 const PIECE: usize = 1 << 20;
-/// Bytes of a request at most: its head and three numbers, each of which is written and read as eight.
+/// Bytes of a request at most: its head and three numbers, each of which is written and read as
+/// eight.
 const LONGEST: usize = 2 + 3 * 8;
 
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
@@ -22,8 +24,9 @@ const SECTOR_BITS: u32 = 9;
 
 /// Requests of normal priority and of one flow, in order of time.
 ///
-/// Of each behind the first ones there are: its head; by how much it is later than the one before; how far it begins behind
-/// the end of that one; its length, unless it is the same. Numbers have as many bytes as they need.
+/// Of each behind the first ones there are: its head; by how much it is later than the one before;
+/// how far it begins behind the end of that one; its length, unless it is the same. Numbers have as
+/// many bytes as they need.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Packed {
     plain: Vec<Request>,
@@ -37,7 +40,7 @@ struct Piece {
     used: usize,
 }
 
-/// What the next request is told from.
+/// The request that the next one is compared with.
 #[derive(Copy, Clone, Default, Debug)]
 struct Last {
     at: u64,
@@ -51,8 +54,8 @@ impl Last {
     }
 }
 
-/// What a request begins with: from the lowest bit on its operation (3), whether address and length are
-/// in sectors (1), and of time, address and length how many bytes they have (4 each).
+/// The beginning of a request: from the lowest bit on its operation (3), whether address and length
+/// are in sectors (1), and of time, address and length how many bytes they have (4 each).
 #[derive(Copy, Clone)]
 struct Head(u16);
 
@@ -66,7 +69,7 @@ impl Head {
         OPS[usize::from(self.0 & 7)]
     }
 
-    /// What address and length are shifted by.
+    /// The shift of address and length.
     fn shift(self) -> u32 {
         if self.0 & 8 == 0 { 0 } else { SECTOR_BITS }
     }
@@ -141,7 +144,7 @@ pub(crate) struct Unpacking {
     /// Of the plain ones.
     done: usize,
     piece: usize,
-    /// Where the next request begins in it.
+    /// The beginning of the next request in it.
     at: usize,
     last: Last,
 }
@@ -152,7 +155,7 @@ impl Unpacking {
     }
 }
 
-/// The number of so many bytes.
+/// The number of this length in bytes.
 #[inline]
 fn number(bytes: &[u8], at: usize, width: u32) -> u64 {
     let eight = bytes[at..at + 8].try_into().expect("eight bytes");
@@ -218,7 +221,8 @@ mod tests {
         }
     }
 
-    /// Numbers of all sizes, in sectors and not, of all operations; enough of them for several pieces.
+    /// Numbers of all sizes, in sectors and not, of all operations; enough of them for several
+    /// pieces.
     #[test]
     fn what_is_packed_is_unpacked() {
         let mut rng = Rng::named(3, "packed");

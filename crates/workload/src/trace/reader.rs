@@ -13,11 +13,11 @@ use super::packed::Packed;
 use super::quotes;
 use super::record::{COLUMNS_HINT, Doubt, LONGEST, Parser, Raw, piece};
 use super::select::{Processes, Selection};
-use super::sniff::Known;
+use super::sniff::KnownBy;
 use crate::error::{Spot, detail};
 use crate::{BATCH, Flow, Op, Request, Source, TraceError};
 
-/// So many reasons are remembered for the user; further ones are only counted.
+/// The most reasons that are remembered for the user; further ones are only counted.
 const REASONS: usize = 3;
 /// A trace with more devices has a misread column: Tencent's volumes are 5584.
 pub(crate) const MOST_DEVICES: usize = 1 << 16;
@@ -26,7 +26,7 @@ const FARTHEST_END: u64 = 1 << 62;
 /// Regions of devices start at multiples of this.
 const REGION_ALIGN: u64 = 1 << 20;
 
-/// Where each device's addresses begin on the one drive that they share.
+/// The beginning of each device's addresses on the one drive that they share.
 ///
 /// With one device nothing moves. With several, in the order of their numbers, each begins where
 /// the highest address of the one before ends, rounded up to 1 MiB; so requests to different
@@ -79,7 +79,7 @@ impl Regions {
         self.list.binary_search_by_key(&device, |r| r.0).map_or(0, |i| self.list[i].2)
     }
 
-    /// Where a device's addresses end, from its first on.
+    /// The end of a device's addresses, from its first on.
     fn length(&self, device: u32) -> u64 {
         self.list.binary_search_by_key(&device, |r| r.0).map_or(0, |i| self.list[i].1)
     }
@@ -99,7 +99,7 @@ impl Regions {
     }
 }
 
-/// Who asked: a process, or the device where flows go by that, and its addresses on each device.
+/// The source: a process, or the device where flows go by that, and its addresses on each device.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tenants {
     /// `((who, device), first byte, end)`, ascending.
@@ -109,8 +109,8 @@ pub(crate) struct Tenants {
 }
 
 impl Tenants {
-    /// Notes a request of somebody to a device, and its extent if it has one; `false` when there are
-    /// too many.
+    /// Notes a request of somebody to a device, and its extent if it has one; `false` when there
+    /// are too many.
     pub(crate) fn see(&mut self, who: (u32, u32), extent: Option<(u64, u64)>) -> bool {
         let (from, to) = extent.unwrap_or((u64::MAX, 0));
         match self.list.binary_search_by_key(&who, |t| t.0) {
@@ -132,8 +132,8 @@ impl Tenants {
         }
     }
 
-    /// The flows of a trace in several files, where each file has its own numbers, and for each file
-    /// which of them its numbers mean. A flow by device has the whole region of the device.
+    /// The flows of a trace in several files, where each file has its own numbers, and for each
+    /// file which of them its numbers mean. A flow by device has the whole region of the device.
     pub(crate) fn flows<'a>(
         by: FlowBy,
         files: impl Iterator<Item = &'a Self>,
@@ -210,7 +210,7 @@ impl Whose {
     }
 }
 
-/// What one pass over the whole trace found.
+/// The findings of one pass over the whole trace.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Survey {
     pub(crate) requests: u64,
@@ -221,7 +221,7 @@ pub(crate) struct Survey {
     /// From the first to the last request, in nanoseconds.
     pub(crate) length: u64,
     pub(crate) regions: Regions,
-    /// Who asked, where flows go by that.
+    /// The process, if flows go by that.
     pub(crate) tenants: Tenants,
     /// Records that were later in the file than in time, and were put in order.
     pub(crate) late: u64,
@@ -233,9 +233,9 @@ pub(crate) struct Survey {
     pub(crate) others: u64,
     /// A wanted device that was not met, and some that were.
     pub(crate) missing: Option<(String, Vec<String>)>,
-    /// What must be asked before the records are believed.
+    /// The question to answer before the records are believed.
     pub(crate) doubt: Option<Doubt>,
-    /// What read the times, where they are text.
+    /// The reader of the times, if they are text.
     pub(crate) clock: Option<Clock>,
     /// Whether the requests bear times.
     pub(crate) timed: bool,
@@ -243,21 +243,21 @@ pub(crate) struct Survey {
     pub(crate) instead: Option<Event>,
     /// Stored bytes after the end of the compressed ones, which were passed over.
     pub(crate) trailing: u64,
-    /// What the parser has to say.
+    /// The remarks of the parser.
     pub(crate) notes: Vec<String>,
     pub(crate) skipped: u64,
     /// The first few reasons for skipping.
     pub(crate) reasons: Vec<String>,
-    /// The requests themselves, if they are not too many, of a trace of one device and one flow in which no
-    /// record was skipped: there is nothing more to learn from reading it again.
+    /// The requests themselves, if they are not too many, of a trace of one device and one flow in
+    /// which no record was skipped: there is nothing more to learn from reading it again.
     pub(crate) kept: Option<Packed>,
-    /// Of a trace without reads: a power of two of which all addresses and lengths of writes are multiples,
-    /// wherever its devices lie.
+    /// Of a trace without reads: a power of two of which all addresses and lengths of writes are
+    /// multiples, wherever its devices lie.
     pub(crate) grain: Option<u64>,
 }
 
 /// A reader that can also go over the whole trace once, to learn what must be known before.
-pub(crate) trait Reading: Source {
+pub(crate) trait TraceSource: Source {
     fn survey(&mut self) -> Result<Survey, TraceError>;
 }
 
@@ -269,7 +269,7 @@ struct Met {
     number: u64,
     /// A flush goes before it.
     flush_first: bool,
-    /// Whose request it is, where flows go by processes.
+    /// The process of the request, if flows go by processes.
     process: u32,
     /// It is part of a record of which another part came first.
     rest: bool,
@@ -279,7 +279,7 @@ struct Met {
 pub(crate) struct Reader<P> {
     feed: Feed,
     parser: P,
-    known: Known,
+    known: KnownBy,
     /// Lines of the file have quotes, which are taken off in a copy.
     quoted: bool,
     copy: Vec<u8>,
@@ -294,7 +294,7 @@ pub(crate) struct Reader<P> {
     latest: u64,
     /// Records waiting to be put in order; empty for formats that are in order.
     waiting: VecDeque<Met>,
-    /// What follows a flush that was given out, of the same record.
+    /// The rest of a record after its flush.
     held: Option<Met>,
     late: u64,
     idle: u64,
@@ -308,7 +308,7 @@ impl<P: Parser> Reader<P> {
     /// `quoted`: the beginning of the file has quotes.
     pub(crate) fn new(
         feed: Feed,
-        known: Known,
+        known: KnownBy,
         quoted: bool,
         options: &ReadOptions,
         regions: Arc<Regions>,
@@ -530,8 +530,9 @@ fn unquoted<P: Parser>(
     parser.parse(copy)
 }
 
-/// Looks at a line again that does not read: programs write marks, comments, quotes and names of columns
-/// where a format has none. `first`: nothing was read before. Also says whether the line has quotes.
+/// Looks at a line again that does not read: programs write marks, comments, quotes and names of
+/// columns where a format has none. `first`: nothing was read before. Also says whether the line
+/// has quotes.
 #[cold]
 #[inline(never)]
 fn look_again<P: Parser>(
@@ -549,7 +550,8 @@ fn look_again<P: Parser>(
     }
     let text = line.trim_ascii();
     if text.starts_with(b"#") || text.iter().all(|b| matches!(b, 0 | 0x1a)) {
-        // A comment behind blanks; what an editor of old, or a disk that was full, leaves at the end.
+        // A comment behind blanks; what an editor of old, or a disk that was full, leaves at the
+        // end.
         return (Ok(None), false);
     }
     if P::QUOTES && line.contains(&b'"') {
@@ -591,7 +593,7 @@ impl<P: Parser> Source for Reader<P> {
     }
 }
 
-impl<P: Parser> Reading for Reader<P> {
+impl<P: Parser> TraceSource for Reader<P> {
     fn survey(&mut self) -> Result<Survey, TraceError> {
         let mut seen = Survey::default();
         let mut kept = self.whose.by.is_none().then(Packed::default);

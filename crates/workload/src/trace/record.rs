@@ -1,4 +1,4 @@
-//! What every format is reduced to, and the bounds that all records keep.
+//! The common form of all formats, and the bounds that all records keep.
 
 use super::clock::Clock;
 use super::feed::Cut;
@@ -12,7 +12,8 @@ use crate::Op;
 pub(crate) const SECTOR: u64 = 512;
 /// A larger read or write is split, as systems and drives do.
 pub(crate) const LONGEST: u64 = 1 << 30;
-/// A larger read or write is a misread column: 32 bits of bytes are what an operating system passes on.
+/// A larger read or write is a misread column: 32 bits of bytes are what an operating system passes
+/// on.
 pub(crate) const MOST: u64 = 4 << 30;
 /// One device's addresses end here (1 PiB), so that thousands of devices fit 64 bits.
 pub(crate) const FARTHEST: u64 = 1 << 50;
@@ -42,7 +43,7 @@ impl Raw {
 pub(crate) trait Parser: Sized + Send + 'static {
     /// The name of the format on the command line and in results.
     const NAME: &str;
-    /// What the format holds, in a few words.
+    /// The content of the format, in a few words.
     const SUMMARY: &str;
     /// Whether its records are events, of which one stands for the request (`--event`).
     const EVENTS: bool = false;
@@ -52,9 +53,9 @@ pub(crate) trait Parser: Sized + Send + 'static {
     const PROCESSES: bool = false;
     /// How the bytes are cut into records.
     const CUT: Cut = Cut::Lines;
-    /// What stands between the columns of a line.
+    /// The separator of columns.
     const SEPARATOR: u8 = COMMA;
-    /// Whether quotes around a column are no part of it.
+    /// Whether quotes around a column do not belong to it.
     const QUOTES: bool = true;
     /// Files of this format as published are out of order within this many records.
     const WINDOW: usize = 0;
@@ -82,7 +83,7 @@ pub(crate) trait Parser: Sized + Send + 'static {
         self.parse(record).map_or(Some(false), |raw| raw.map(|_| true))
     }
 
-    /// What the user calls a device.
+    /// The user's name of a device.
     fn label(&self, device: u32) -> String {
         device.to_string()
     }
@@ -98,12 +99,12 @@ pub(crate) trait Parser: Sized + Send + 'static {
         true
     }
 
-    /// What reads the times, where they are text.
+    /// The reader of the times, if they are text.
     fn clock(&self) -> Option<&Clock> {
         None
     }
 
-    /// What separates the columns of a line, as far as that is known.
+    /// The separator of the columns of a line, if it is known.
     fn separator(&self) -> Option<u8> {
         Some(Self::SEPARATOR)
     }
@@ -118,19 +119,19 @@ pub(crate) trait Parser: Sized + Send + 'static {
         None
     }
 
-    /// What must be asked of the user before the records are believed.
+    /// The question to the user before the records are believed.
     fn doubt(&self) -> Option<Doubt> {
         None
     }
 
-    /// What only this format has to say of the records read so far, in words for the user; `regions`
-    /// has the devices of the requests.
+    /// The remarks of only this format about the records read so far, in words for the user;
+    /// `regions` has the devices of the requests.
     fn notes(&self, _regions: &Regions) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What all records together show that cannot be settled without the user.
+/// The question that all records together raise for the user.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubt {
     pub(crate) found: String,
@@ -164,14 +165,14 @@ pub(crate) fn extent<const SEPARATOR: u8>(
     }
 }
 
-/// What the size of one record may be. A trim may name a whole device.
+/// The bound of the size of one record. A trim may name a whole device.
 #[inline(always)]
 pub(crate) fn most(op: Op) -> u64 {
     if op == Op::Trim { FARTHEST } else { MOST }
 }
 
-/// What one request may have of the size of a record that is larger than [`LONGEST`]. Systems pass on a
-/// trim in one piece that they would cut as a write.
+/// The share of one request in the size of a record that is larger than [`LONGEST`]. Systems pass
+/// on a trim in one piece that they would cut as a write.
 #[cold]
 pub(crate) fn piece(op: Op, len: u64) -> u64 {
     match op {

@@ -85,7 +85,7 @@ const ALIBABA_HEADER: &str = "device_id,opcode,offset,length,timestamp\n";
 const SYSTOR_HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n";
 const BLKPARSE_HEADER: &str = "Input file sdb.blktrace.0 added\n";
 
-/// What the columns of the table hold.
+/// The content of the columns of the table.
 pub(crate) const COLUMNS: &str = "time=1:us,op=2,offset=3,size=4:sectors,device=5";
 
 /// The same by the names in the first line.
@@ -359,7 +359,7 @@ fn fio3(t: &mut String, _: u64, p: &Piece) {
     put!(t, "{}000000 /dev/{file} {} {} {}", p.seconds, p.word(), p.offset(), p.bytes());
 }
 
-/// What a spreadsheet makes of the same.
+/// The same, as a spreadsheet writes it.
 fn quoted(t: &mut String, i: u64, p: &Piece) {
     let mut line = String::new();
     csv(&mut line, i, p);

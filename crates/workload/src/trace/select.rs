@@ -128,13 +128,13 @@ impl Processes {
         self.last
     }
 
-    /// What the user calls a process.
+    /// The user's name of a process.
     pub(crate) fn label(&self, number: u32) -> String {
         self.names.as_ref().map_or_else(String::new, |names| names.name(number))
     }
 }
 
-/// Which event stands for a request, in formats that record several.
+/// The event that stands for a request, in formats that record several.
 #[derive(Debug)]
 pub(crate) struct Events {
     chosen: Event,

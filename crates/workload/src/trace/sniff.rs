@@ -18,7 +18,7 @@ const RECORDS: usize = 256;
 
 /// By what the format of a trace is known.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Known {
+pub(crate) enum KnownBy {
     /// The user named it.
     Said,
     /// The user named the columns of a table.
@@ -29,8 +29,8 @@ pub(crate) enum Known {
     Records,
 }
 
-impl Known {
-    /// What to say of other formats, where a record cannot be meant.
+impl KnownBy {
+    /// The hint about other formats, where a record cannot be meant.
     pub(crate) fn hint(self) -> &'static str {
         match self {
             Self::Said => "without `--format` the content of the file tells the format",
@@ -43,13 +43,13 @@ impl Known {
 
 /// The format that the first line names, or else the one whose reader understands the most of
 /// the first records. At least half must read: then a bad one among them is met again, with its
-/// place, by the reader. Where two formats understand as many, the user decides.
+/// place, by the reader. If two formats understand as many, the user decides.
 pub(crate) fn format(
     stored: &Stored,
     feed: &mut Feed,
     options: &ReadOptions,
     notes: &mut Vec<String>,
-) -> Result<(Format, Known), TraceError> {
+) -> Result<(Format, KnownBy), TraceError> {
     let (head, whole) = feed.head()?;
     if head.is_empty() {
         return Err(stored.empty());
@@ -61,9 +61,9 @@ pub(crate) fn format(
     }
     if let Some(format) = Format::ALL.iter().copied().find(|f| f.visit(Begins(&lines))) {
         notes.push(format!("read as {format}: {}; the first line says so", format.summary()));
-        return Ok((format, Known::FirstLine));
+        return Ok((format, KnownBy::FirstLine));
     }
-    // What is asked for is no part of what the file is.
+    // The request of the user does not belong to the content of the file.
     let options = ReadOptions { time_unit: options.time_unit, ..ReadOptions::default() };
     let (most, of, best) = best(head, whole, &lines, &options);
     if most == 0 || 2 * most < of {
@@ -84,10 +84,11 @@ pub(crate) fn format(
     let format = best[0];
     let kind = format.summary();
     notes.push(format!("read as {format}: {kind}; {most} of the first {of} records fit"));
-    Ok((format, Known::Records))
+    Ok((format, KnownBy::Records))
 }
 
-/// How many of the first records the formats read that read the most, of how many, and these formats.
+/// How many of the first records the formats read that read the most, of how many, and these
+/// formats.
 fn best(
     head: &[u8],
     whole: bool,
@@ -115,7 +116,8 @@ fn best(
     (most, fits[best[0]].1, best.into_iter().map(|i| Format::ALL[i]).collect())
 }
 
-/// What to do with a file that would read with other bytes between its columns; `None`: it would not.
+/// The hint for a file that would read with other bytes between its columns; `None`: it would
+/// not.
 fn with_other_separators(head: &[u8], whole: bool, options: &ReadOptions) -> Option<String> {
     const OTHERS: [(u8, u8, &str, &str); 3] = [
         (b';', b',', "commas", "';' ','"),

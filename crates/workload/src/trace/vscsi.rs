@@ -11,9 +11,10 @@
 //!      24  u64  arrival in microseconds
 //! ```
 //!
-//! SYNCHRONIZE CACHE is a flush, of the whole device whatever blocks it names. Other commands that move
-//! no data (an inquiry) are passed over, and so is UNMAP, whose blocks the trace does not keep. Whether a write bypasses the cache (FUA) is in a byte of the
-//! command that the trace does not keep.
+//! SYNCHRONIZE CACHE is a flush, of the whole device whatever blocks it names. Other commands that
+//! move no data (an inquiry) are passed over, and so is UNMAP, whose blocks the trace does not
+//! keep. Whether a write bypasses the cache (FUA) is in a byte of the command that the trace does
+//! not keep.
 
 use super::feed::Cut;
 use super::fields::Fault;
@@ -24,7 +25,7 @@ use crate::Op;
 
 const SIZE: usize = 32;
 
-/// What a record of either version says.
+/// The content of a record of either version.
 pub(super) struct Command {
     pub(super) code: u8,
     pub(super) len: u32,
@@ -32,7 +33,7 @@ pub(super) struct Command {
     pub(super) ticks: u64,
 }
 
-/// What the parsers of both versions know.
+/// The common part of the parsers of both versions.
 pub(super) struct Commands {
     /// Nanoseconds per tick of the time field.
     tick: u64,
@@ -93,13 +94,13 @@ impl Commands {
 /// Its blocks are in its parameters, which the format does not keep.
 const UNMAP: u8 = 0x42;
 
-/// Commands that move no data of users: they ask for the state of the device, set it up, reserve it,
-/// move its heads or have it verify what it has.
+/// Commands that move no data of users: they ask for the state of the device, set it up, reserve
+/// it, move its heads or have it verify what it has.
 fn is_without_data(code: u8) -> bool {
     matches!(
         code,
-        // TEST UNIT READY, REZERO, REQUEST SENSE, SEEK, INQUIRY, MODE SELECT, RESERVE, RELEASE, MODE
-        // SENSE, START STOP, RECEIVE and SEND DIAGNOSTIC, PREVENT REMOVAL
+        // TEST UNIT READY, REZERO, REQUEST SENSE, SEEK, INQUIRY, MODE SELECT, RESERVE, RELEASE,
+        // MODE SENSE, START STOP, RECEIVE and SEND DIAGNOSTIC, PREVENT REMOVAL
         0x00 | 0x01 | 0x03 | 0x0b | 0x12 | 0x15..=0x17 | 0x1a..=0x1e
             // READ CAPACITY, SEEK, VERIFY, PRE-FETCH, READ DEFECT DATA, WRITE and READ BUFFER
             | 0x25 | 0x2b | 0x2f | 0x34 | 0x37 | 0x3b | 0x3c

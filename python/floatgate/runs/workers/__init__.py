@@ -1,1 +1,1 @@
-"""Where runs are carried out: in this process, or in several at a time."""
+"""Execution of runs: in this process, or in several at a time."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int | None, int], object]
 
 _LOOK = 0.1
-"""So many seconds pass between two looks whether somebody else is done."""
+"""Seconds between two checks whether another process is done."""
 
 
 @contextmanager

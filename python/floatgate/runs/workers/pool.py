@@ -200,7 +200,7 @@ class Processes:
 
 
 class _Line:
-    """Which job is next: the first that would not make a state that another one is making."""
+    """The next job: the first that would not make a state that another one is making."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._jobs = jobs
@@ -293,7 +293,7 @@ class Worker:
 
 
 _PATIENCE = 2.0
-"""So many seconds a worker has to tidy up."""
+"""Seconds that a worker has to tidy up."""
 
 
 def stop(workers: Sequence[Worker]) -> None:

@@ -1,4 +1,4 @@
-"""What a workload is like. Rust goes through it once; here are the names to reach the numbers."""
+"""Measures of a workload. Rust goes through it once; here are the names to reach the numbers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def describe(
 
 
 class Description(Value):
-    """What a workload is like.
+    """Measures of a workload.
 
     `description.requests.read.bytes`, `description.footprint.pages` and so on are the numbers of
     the JSON value; the methods give its tables as polars frames; `print(description)` is the page
@@ -129,7 +129,7 @@ class Description(Value):
         return table(self.data["sizes"]["frequent"])
 
     def runs(self) -> pl.DataFrame:
-        """One row per power of two: sequential runs of so many requests."""
+        """One row per power of two: sequential runs by their number of requests."""
         return table(self.data["sequence"]["histogram"])
 
     def page_characters(self) -> pl.DataFrame:
@@ -172,7 +172,7 @@ class Description(Value):
         )
 
     def touches_per_page(self) -> pl.DataFrame:
-        """One row per operation and power of two: the pages with so many touches."""
+        """One row per operation and power of two: the pages by their number of touches."""
         return table(
             [
                 {"operation": op, "from_touches": least, "pages": pages}

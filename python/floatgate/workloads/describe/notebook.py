@@ -1,4 +1,4 @@
-"""What notebooks show of a description: HTML that needs no script and no network."""
+"""The display of a description in notebooks: HTML that needs no script and no network."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
 //! The work of the write buffer.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About =
-    About::section("The work of the write buffer. Null for a drive without one.");
+pub(crate) const ABOUT: SectionAbout =
+    SectionAbout::section("The work of the write buffer. Null for a drive without one.");
 
-pub(crate) type Value = Option<Buffer>;
+pub(crate) type Section = Option<BufferWork>;
 
 table! {
     /// The work of a write buffer.
-    struct Buffer {
+    struct BufferWork {
         /// The size of the buffer.
         pages: u32, "pages";
         /// Writes to a page that was still in the buffer.
@@ -33,8 +33,8 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
-    e.sim.buffer().map(|b| Buffer {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+    e.sim.buffer().map(|b| BufferWork {
         pages: b.places,
         absorbed: b.absorbed,
         read_hits: b.read_hits,

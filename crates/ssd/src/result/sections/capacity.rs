@@ -1,20 +1,20 @@
 //! How much a drive holds.
 
-use super::About;
+use super::SectionAbout;
 use crate::config::capacity;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::{Kit, State};
 use nand::Mode;
 
-pub(crate) const ABOUT: About =
-    About::section("The size of the drive, and its blocks by kind at the end of the run.");
+pub(crate) const ABOUT: SectionAbout =
+    SectionAbout::section("The size of the drive, and its blocks by kind at the end of the run.");
 
-pub(crate) type Value = Capacity;
+pub(crate) type Section = DriveSizes;
 
 table! {
     /// Sizes of a drive.
-    struct Capacity {
+    struct DriveSizes {
         /// The flash, at full density.
         physical_bytes: u64, "bytes";
         /// The size of the drive for the host.
@@ -32,7 +32,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let (drive, ftl) = (e.drive, e.sim.ftl());
     let blocks = || drive.geometry.block_ids();
     // Of a drive that was simulated in part, each of its parts has as many.
@@ -42,7 +42,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
     let drive = years.map_or(drive, |years| &years.whole);
     let in_state = |s: State| blocks().filter(|&b| ftl.blocks().state(b) == s).count() * planes;
     let low = blocks().filter(|&b| ftl.array().mode(b) == Mode::Low).count() * planes;
-    Capacity {
+    DriveSizes {
         physical_bytes: drive.geometry.pages() as u64 * drive.geometry.page_size().get(),
         logical_bytes: capacity(drive).get(),
         over_provisioning: drive.over_provisioning,

@@ -1,16 +1,16 @@
 //! The conservation laws.
 
-use super::About;
+use super::SectionAbout;
 use crate::host::ClassStats;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::{Ftl, Kit};
 use kernel::{Histogram, TimeSum};
 
-pub(crate) const ABOUT: About =
-    About::section("Both sides of the conservation laws that every run is checked against.");
+pub(crate) const ABOUT: SectionAbout =
+    SectionAbout::section("Both sides of the conservation laws that every run is checked against.");
 
-pub(crate) type Value = Checks;
+pub(crate) type Section = Checks;
 
 table! {
     /// Both sides of the conservation laws.
@@ -39,7 +39,7 @@ table! {
 
 /// The conservation laws. A broken one is a bug of ours and no result. Some do not hold of a drive whose
 /// life ended amid requests, so of that it is not said that they do.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let (drive, counts, stats, sim) = (e.drive, e.counts, e.stats, e.sim);
     let inside = u64::from(sim.inside());
     let ended = sim.worn_out_at().is_some();

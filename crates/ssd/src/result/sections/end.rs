@@ -1,23 +1,23 @@
 //! How and when a run ended.
 
-use super::About;
+use super::SectionAbout;
 use crate::config::capacity;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use crate::sim::WorkLeft as Left;
+use crate::sim::WorkLeft;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "How and when the run ended. It ends with the last request, or with the last program of the \
      data in the write buffer. All counts are up to this time. An operation that is under way \
      counts with the time it has taken.",
 );
 
-pub(crate) type Value = End;
+pub(crate) type Section = EndOfRun;
 
 table! {
     /// The end of a run.
-    struct End {
+    struct EndOfRun {
         /// `completed`, or `worn-out` for a drive whose life ended.
         state: &'static str;
         /// The time of the end.
@@ -26,13 +26,13 @@ table! {
         reason: Option<String>;
         /// The work that the drive still had to do, measured by doing it. No other number of the
         /// result includes it. Null for a drive whose life ended.
-        work_left: Option<WorkLeft>, later null;
+        work_left: Option<LeftToDo>, later null;
     }
 }
 
 table! {
     /// Work that a drive still has to do.
-    struct WorkLeft {
+    struct LeftToDo {
         /// Pages to move.
         moves: u64, "pages";
         /// Blocks to erase.
@@ -42,20 +42,20 @@ table! {
     }
 }
 
-impl WorkLeft {
-    pub(crate) fn of(left: Left) -> Self {
-        let Left { moves, erases, die_time } = left;
+impl LeftToDo {
+    pub(crate) fn of(left: WorkLeft) -> Self {
+        let WorkLeft { moves, erases, die_time } = left;
         Self { moves, erases, die_seconds: die_time.as_secs_f64() }
     }
 }
 
 /// What the drive has yet to do is added when the drive has done it.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let (state, at_ns, reason) = match e.sim.worn_out_at() {
         None => ("completed", e.end_ns(), None),
         Some(at) => ("worn-out", at.as_ns(), Some(why(e))),
     };
-    End { state, at_ns, reason, work_left: None }
+    EndOfRun { state, at_ns, reason, work_left: None }
 }
 
 /// Why the life of the drive ended.

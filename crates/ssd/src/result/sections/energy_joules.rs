@@ -1,14 +1,14 @@
 //! Energy by operation.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About =
-    About::section("Energy by operation. Null for a drive without `[energy]`.");
+pub(crate) const ABOUT: SectionAbout =
+    SectionAbout::section("Energy by operation. Null for a drive without `[energy]`.");
 
-pub(crate) type Value = Option<Joules>;
+pub(crate) type Section = Option<Joules>;
 
 table! {
     /// Energy by operation.
@@ -30,7 +30,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     e.energy.map(|energy| Joules {
         read: energy.read,
         program: energy.program,

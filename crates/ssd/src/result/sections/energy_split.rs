@@ -1,25 +1,25 @@
 //! Energy by source and by page type.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
-use crate::result::names::{Sources, listed};
-use crate::result::shape::{Listed, table};
+use crate::result::names::{SourceNames, listed};
+use crate::result::shape::{EachName, table};
 use crate::sim::Class;
 use ftl::Kit;
 use nand::Source;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The same energy in other ways: by source, by page type, and for each byte of the host. Null \
      for a drive without `[energy]`.",
 );
 
-pub(crate) type Value = Option<EnergySplit>;
+pub(crate) type Section = Option<EnergySplit>;
 
 table! {
     /// Energy in other ways than by operation.
     struct EnergySplit {
         /// Operations and transfers, by source.
-        source: Listed<Sources, f64>, "J";
+        source: EachName<SourceNames, f64>, "J";
         /// Sensing and programming, by page type.
         page_type: PageTypes, "J";
         /// All energy for each byte that the host read or wrote. Null without such bytes.
@@ -37,7 +37,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let types = e.drive.geometry.shape().bits_per_cell as usize;
     let [read, write] = [Class::Read, Class::Write].map(|class| e.stats.classes[class].bytes);
     let host_bytes = read + write;

@@ -1,25 +1,27 @@
 //! Operations of the flash.
 
-use super::About;
+use super::SectionAbout;
 use crate::config::Pace;
 use crate::result::evidence::Evidence;
-use crate::result::names::{Demands, Levels, SourcesAndTotal, by_demand, by_source, listed};
-use crate::result::shape::{Listed, table};
+use crate::result::names::{
+    DemandNames, LevelNames, SourceNamesAndTotal, by_demand, by_source, listed,
+};
+use crate::result::shape::{EachName, table};
 use crate::sim::Class;
 use ftl::Kit;
 use nand::Level;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "Operations of the flash until the end of the run, by source. A page is a mapping unit.",
 );
 
-pub(crate) type Value = Flash;
+pub(crate) type Section = FlashOperations;
 
-type BySources = Listed<SourcesAndTotal, u64>;
+type BySources = EachName<SourceNamesAndTotal, u64>;
 
 table! {
     /// Operations of the flash.
-    struct Flash {
+    struct FlashOperations {
         /// Pages read.
         read: BySources, "pages";
         /// Pages programmed, padding included.
@@ -31,7 +33,7 @@ table! {
         /// Pages reprogrammed in place.
         reprogram: BySources, "pages";
         /// Blocks that garbage collection erased, by the source whose writes needed the space.
-        gc_erase_by_demand: Listed<Demands, u64>, "blocks";
+        gc_erase_by_demand: EachName<DemandNames, u64>, "blocks";
         /// The time of a page operation in flash.
         page_latency_ns: PageLatency, "ns";
         /// Pages read by the host that hold nothing.
@@ -50,7 +52,7 @@ table! {
         /// results of earlier versions.
         gc_wait_max_ns: u64, "ns", later null;
         /// How often dies suspended an operation. Null for a drive whose dies never do.
-        suspends: Option<Suspends>, "operations", later null;
+        suspends: Option<SuspendCounts>, "operations", later null;
         /// Pages moved inside their planes. Null for a drive without copyback.
         copybacks: Option<BySources>, "pages", later null;
         /// Pages read whose errors could not be corrected.
@@ -80,15 +82,15 @@ table! {
     /// Page operations by cost level.
     struct ByLevel {
         /// Pages read, by the level at which they were programmed.
-        read: Listed<Levels, u64>;
+        read: EachName<LevelNames, u64>;
         /// Pages programmed.
-        program: Listed<Levels, u64>;
+        program: EachName<LevelNames, u64>;
     }
 }
 
 table! {
     /// Suspended operations.
-    struct Suspends {
+    struct SuspendCounts {
         /// Suspended programs.
         program: BySources;
         /// Suspended erases.
@@ -96,7 +98,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let (drive, counts, stats) = (e.drive, e.counts, e.stats);
     let (device, waits) = (e.sim.device_stats(), e.sim.wait_stats());
     let per_page = u64::from(drive.geometry.units().per_page);
@@ -105,7 +107,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         let p = stats.pages[class];
         MeanOf { mean: p.latency.mean_ns(p.count) }
     };
-    Flash {
+    FlashOperations {
         read: by_source(&counts.read),
         program: by_source(&counts.program),
         padding: by_source(&counts.padding),
@@ -123,7 +125,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         skipped_pages: counts.skipped,
         space_wait_max_ns: paced.then_some(waits.space_longest),
         gc_wait_max_ns: waits.gc_longest,
-        suspends: drive.suspend.map(|_| Suspends {
+        suspends: drive.suspend.map(|_| SuspendCounts {
             program: by_source(&device.suspends.program),
             erase: by_source(&device.suspends.erase),
         }),

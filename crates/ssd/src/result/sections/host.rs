@@ -1,11 +1,12 @@
 //! The requests of the host: how many there were, how long they took, and why.
 
-use super::About;
+use super::SectionAbout;
 use crate::host::{ClassStats, Delays, begin_of_cell};
 use crate::result::evidence::Evidence;
-use crate::result::names::{Operations, Sources, listed, names};
+use crate::result::names::{OperationNames, SourceNames, listed, names};
 use crate::result::shape::{
-    ByName, Called, Entry, Field, Flat, Kind, Listed, Name, Shape, Since, Table, table,
+    ByName, Called, Declared, EachName, Flat, KeyDecl, NameDecl, Since, TableDecl, TypeDecl,
+    ValueShape, table,
 };
 use crate::sim::Class;
 use ftl::Kit;
@@ -15,38 +16,38 @@ use serde_json::{Map, Value as Json};
 use std::iter;
 use workload::Flow;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The requests of the host, by operation. Latency is the time from arrival to completion, and \
      includes the delay of a throttle. A request completes with its last page, and its causes are \
      those of that page.",
 );
 
-pub(crate) type Value = Host;
+pub(crate) type Section = HostRequests;
 
 table! {
     /// The requests of a run.
-    struct Host {
+    struct HostRequests {
         /// The operations.
-        operations: Flat<Operations, OfOperation>;
+        operations: Flat<OperationNames, OperationRequests>;
         /// The requests of high priority, by operation. Null if there were none.
-        high: Option<Listed<Operations, OfOperation>>;
+        high: Option<EachName<OperationNames, OperationRequests>>;
         /// The requests of each [flow](flows.md). Null for a workload that is one flow.
-        flows: Option<ByName<Flows, OfFlow>>, later null;
+        flows: Option<ByName<FlowNames, FlowRequests>>, later null;
     }
 }
 
 /// Flows have names of their own.
-pub(crate) struct Flows;
+pub(crate) struct FlowNames;
 
-impl Called for Flows {
+impl Called for FlowNames {
     const OF: &'static str = "flow";
 }
 
 table! {
     /// The requests of one flow.
-    struct OfFlow {
+    struct FlowRequests {
         /// The operations.
-        operations: Flat<Operations, OfOperation>;
+        operations: Flat<OperationNames, OperationRequests>;
         /// The share of the flow for an arbiter that uses weights.
         weight: u32;
         /// The most requests of the flow inside the drive. Null without a limit of its own.
@@ -58,24 +59,24 @@ table! {
 
 table! {
     /// Requests of one operation.
-    struct OfOperation {
+    struct OperationRequests {
         /// Requests that completed.
         requests: u64, "requests";
         /// Their bytes.
         bytes: u64, "bytes";
         /// Their latency. All values are 0 without requests.
-        latency_ns: Latency, "ns";
+        latency_ns: LatencyTimes, "ns";
         /// The mean latency by cause. The parts add up to `latency_ns.mean`. Null in results of the
         /// first versions.
-        delay_ns_by_cause: Causes, "ns", later null;
+        delay_ns_by_cause: CauseMeans, "ns", later null;
         /// The slowest requests, which show why p99 is high. Null in results of earlier versions.
-        slowest: Slowest, later null;
+        slowest: SlowestRequests, later null;
     }
 }
 
 table! {
     /// Latencies. Percentiles have three digits. The mean and both ends are exact.
-    struct Latency {
+    struct LatencyTimes {
         /// The mean.
         mean: f64;
         /// The shortest.
@@ -96,25 +97,25 @@ table! {
 }
 
 /// The mean time of a request, by cause.
-pub(crate) struct Causes(Parts<f64>);
+pub(crate) struct CauseMeans(Parts<f64>);
 
 /// The causes of `floatgate.run/1`. Earlier results lack all others.
 const OF_THE_FIRST: [&str; 4] = ["throttle", "bus", "array", "ecc"];
 
-impl Causes {
-    fn fields() -> Vec<Field> {
-        let field = |name: Name| Field {
+impl CauseMeans {
+    fn fields() -> Vec<KeyDecl> {
+        let field = |name: NameDecl| KeyDecl {
             name: name.key,
             unit: "ns",
             about: name.about,
             kind: f64::kind(),
             since: Since::unless(OF_THE_FIRST.contains(&name.key)),
         };
-        let queue = || Field {
+        let queue = || KeyDecl {
             name: "queue",
             unit: "ns",
             about: "Waiting for a die, behind operations of each source.",
-            kind: Listed::<Sources, f64>::kind(),
+            kind: EachName::<SourceNames, f64>::kind(),
             since: Since::Start,
         };
         let before_queue = |name: &str| name == Part::BEFORE_QUEUE.name();
@@ -126,9 +127,9 @@ impl Causes {
     }
 }
 
-impl Entry for Causes {
-    fn kind() -> Kind {
-        Kind::of(Shape::Table(Table {
+impl Declared for CauseMeans {
+    fn kind() -> TypeDecl {
+        TypeDecl::of(ValueShape::TableDecl(TableDecl {
             name: "Causes",
             about: "The mean time of a request by cause. A cause that the drive does not have is 0.",
             fields: Self::fields,
@@ -137,7 +138,7 @@ impl Entry for Causes {
 
     fn value(self) -> Json {
         let Parts { queue, causes } = self.0;
-        let mut queue = Some(listed::<Sources, Source, f64>(|source| queue[source]));
+        let mut queue = Some(listed::<SourceNames, Source, f64>(|source| queue[source]));
         let mut all = Map::new();
         for field in Self::fields() {
             let known = Cause::ALL.into_iter().find(|cause| cause.name() == field.name);
@@ -154,28 +155,28 @@ impl Entry for Causes {
 
 table! {
     /// The requests whose latency is `from_ns` or more: the slowest 1 %, and those that are as slow.
-    struct Slowest {
+    struct SlowestRequests {
         /// How many there are.
         requests: u64, "requests";
         /// The least latency among them: p99, or up to 3 % less.
         from_ns: u64, "ns";
         /// Their mean latency by cause.
-        delay_ns_by_cause: Causes, "ns";
+        delay_ns_by_cause: CauseMeans, "ns";
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let flows = e.about.flows.iter().zip(&e.stats.flows);
     let flows: Vec<_> = flows.map(|(flow, counts)| of_flow(flow, counts)).collect();
-    Host {
+    HostRequests {
         operations: Flat(operations(&e.stats.classes)),
         high: e.stats.urgent.as_deref().map(operations),
         flows: (!flows.is_empty()).then(|| ByName::new(flows)),
     }
 }
 
-fn of_flow(flow: &Flow, counts: &Each<Class, ClassStats>) -> (String, OfFlow) {
-    let of = OfFlow {
+fn of_flow(flow: &Flow, counts: &Each<Class, ClassStats>) -> (String, FlowRequests) {
+    let of = FlowRequests {
         operations: Flat(operations(counts)),
         weight: flow.weight,
         queue_depth: flow.depth,
@@ -185,16 +186,16 @@ fn of_flow(flow: &Flow, counts: &Each<Class, ClassStats>) -> (String, OfFlow) {
 }
 
 /// Requests by operation, and all of them.
-fn operations(classes: &Each<Class, ClassStats>) -> Listed<Operations, OfOperation> {
+fn operations(classes: &Each<Class, ClassStats>) -> EachName<OperationNames, OperationRequests> {
     // Trims have addresses and carry no data: their bytes are none of the drive's throughput.
     let data = classes[Class::Read].bytes + classes[Class::Write].bytes;
     let all = requests(&classes.values().collect::<Vec<_>>(), data);
     let each = classes.values().map(|class| requests(&[class], class.bytes));
-    Listed::new(each.chain([all]))
+    EachName::new(each.chain([all]))
 }
 
 /// Requests of some classes together, and their bytes.
-fn requests(of: &[&ClassStats], bytes: u64) -> OfOperation {
+fn requests(of: &[&ClassStats], bytes: u64) -> OperationRequests {
     let mut times = Histogram::new();
     for c in of {
         times.merge(&c.latency);
@@ -202,12 +203,12 @@ fn requests(of: &[&ClassStats], bytes: u64) -> OfOperation {
     let delays = |ns: u64| of.iter().map(|c| c.delays.since(ns)).sum::<Delays>();
     let p99 = times.quantile_ns(0.99);
     let (all, slowest) = (delays(0), delays(p99));
-    OfOperation {
+    OperationRequests {
         requests: all.requests,
         bytes,
         latency_ns: latency(&times),
         delay_ns_by_cause: causes(&all),
-        slowest: Slowest {
+        slowest: SlowestRequests {
             requests: slowest.requests,
             from_ns: begin_of_cell(p99),
             delay_ns_by_cause: causes(&slowest),
@@ -216,13 +217,13 @@ fn requests(of: &[&ClassStats], bytes: u64) -> OfOperation {
 }
 
 /// The mean delay of a request, by cause.
-fn causes(delays: &Delays) -> Causes {
-    Causes(delays.parts.map(|sum| sum.mean_ns(delays.requests)))
+fn causes(delays: &Delays) -> CauseMeans {
+    CauseMeans(delays.parts.map(|sum| sum.mean_ns(delays.requests)))
 }
 
-fn latency(times: &Histogram) -> Latency {
+fn latency(times: &Histogram) -> LatencyTimes {
     let p = times.percentiles();
-    Latency {
+    LatencyTimes {
         mean: p.mean,
         min: p.min,
         p50: p.p50,

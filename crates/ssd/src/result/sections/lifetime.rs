@@ -5,13 +5,15 @@
 //! Terms are those of JESD218: TBW in bytes of 10^12 to the terabyte, drive writes per day, UBER,
 //! retention at the end of the rated cycles.
 
-use super::About;
+use super::SectionAbout;
 use super::warnings::{Tell, codes};
 use crate::config::{Drive, HostMode, Recovery, Years, capacity};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
 use crate::result::evidence::Evidence;
-use crate::result::names::{SourcesAndTotal, by_source};
-use crate::result::shape::{ByName, Called, Listed, Name, NameList, Names, Only, table};
+use crate::result::names::{SourceNamesAndTotal, by_source};
+use crate::result::shape::{
+    ByName, Called, EachName, ListOfNames, NameDecl, NameList, Only, table,
+};
 use crate::result::steady::Verdict;
 use crate::sim::{self, Sim, Stats};
 use ftl::{Cost, Ftl, Kit};
@@ -19,12 +21,12 @@ use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
 use nand::{BlockId, Level};
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The life of the drive at the write rate and the write amplification of the run. Null unless \
      `reliability.model` is on, or `floatgate lifetime` made the result.",
 );
 
-pub(crate) type Value = Option<Lifetime>;
+pub(crate) type Section = Option<Lifetime>;
 
 table! {
     /// The life of a drive. All but `simulated` extrapolates the run.
@@ -40,24 +42,24 @@ table! {
         /// The time in which each block has one cycle. Null where `why` has a reason.
         cycle_hours: Option<f64>, "h";
         /// The life at the rated cycles.
-        rated: Life;
+        rated: LifeTerm;
         /// The life at the cycles that rest allows. Null without a model of the cells.
-        with_recovery: Option<LifeWithRecovery>;
+        with_recovery: Option<RecoveryTerm>;
         /// The drive after `reliability.target`.
-        target: Target;
+        target: AtTarget;
         /// The drive at the end of its rated cycles. Null without a model of the cells.
         end_of_life: Option<EndOfLife>;
         /// The requirements of JESD218 for each class of drives. Null without a model of the cells.
-        jesd218: Option<Listed<JedecClasses, JedecClass>>;
+        jesd218: Option<EachName<JedecClasses, JedecClass>>;
         /// The limits of the life where it is not one number. Null where `why` is null, or if the
         /// host wrote nothing. Present only in results of `floatgate lifetime`.
-        range: Only<Option<Range>>;
+        range: Only<Option<LifeRange>>;
         /// The reason why the cells have no model. Null if they have one. Present only in results
         /// of `floatgate lifetime`.
         not_modelled: Only<Option<String>>;
         /// The part of the drive that was simulated. Null for the whole drive. Present only in
         /// results of `floatgate lifetime`.
-        part: Only<Option<Part>>;
+        part: Only<Option<SimulatedPart>>;
     }
 }
 
@@ -81,7 +83,7 @@ table! {
         /// The mean share after recovery. Null without a model of the cells.
         used_effective: Option<f64>, "share";
         /// Blocks taken out of service.
-        blocks_retired: Retired, "blocks";
+        blocks_retired: RetiredBlocks, "blocks";
         /// Pages read, by how often each boundary between levels was sensed. Null without a model of
         /// the cells.
         pages_read_by_sensings: Option<ByName<Sensings, u64>>, "pages";
@@ -90,7 +92,7 @@ table! {
         /// The greatest raw bit error rate. Null without a model of the cells.
         worst_rber: Option<f64>;
         /// Pages that could not be corrected. Null without a model of the cells.
-        uncorrectable_pages: Option<Listed<SourcesAndTotal, u64>>, "pages";
+        uncorrectable_pages: Option<EachName<SourceNamesAndTotal, u64>>, "pages";
         /// The expected number of codewords that cannot be corrected. Null without a model of the
         /// cells.
         expected_uncorrectable_codewords: Option<f64>, "codewords";
@@ -135,7 +137,7 @@ table! {
 
 table! {
     /// Blocks out of service, by reason.
-    struct Retired {
+    struct RetiredBlocks {
         /// At the end of their cycles.
         worn_out: u64;
         /// A page could not be read.
@@ -145,7 +147,7 @@ table! {
 
 table! {
     /// A life in cycles, bytes and years.
-    struct Life {
+    struct LifeTerm {
         /// Program/erase cycles of a block. Null without a limit.
         cycles: Option<f64>, "cycles";
         /// The bytes that the host can write. Null where `why` has a reason.
@@ -159,7 +161,7 @@ table! {
 
 table! {
     /// A life with recovery.
-    struct LifeWithRecovery {
+    struct RecoveryTerm {
         /// Program/erase cycles of a block. Null where `why` has a reason, or without an end.
         cycles: Option<f64>, "cycles";
         /// The bytes that the host can write. Null like `cycles`.
@@ -177,7 +179,7 @@ table! {
 
 table! {
     /// A drive after the time that it should last.
-    struct Target {
+    struct AtTarget {
         /// That time.
         years: f64, "years";
         /// The cycles of a block by then. Null where `why` has a reason.
@@ -209,9 +211,9 @@ table! {
 /// The classes of drives in JESD218.
 pub(crate) struct JedecClasses;
 
-impl Names for JedecClasses {
+impl ListOfNames for JedecClasses {
     fn list() -> NameList {
-        let name = |class: &Class| Name::new(class.name, class.about);
+        let name = |class: &JedecSpec| NameDecl::new(class.name, class.about);
         NameList { of: "class", names: CLASSES.iter().map(name).collect() }
     }
 }
@@ -236,25 +238,25 @@ table! {
 
 table! {
     /// The limits of a life.
-    struct Range {
+    struct LifeRange {
         /// Write amplification.
-        waf: Ends, "x";
+        waf: RangeEnds, "x";
         /// The time in which each block has one cycle.
-        cycle_hours: Ends, "h";
+        cycle_hours: RangeEnds, "h";
         /// Years at the rated cycles.
-        years: Ends, "years";
+        years: RangeEnds, "years";
         /// The bytes that the host can write.
-        tbw_bytes: Ends, "bytes";
+        tbw_bytes: RangeEnds, "bytes";
         /// Drive writes per day over the target.
-        dwpd: Ends, "per day";
+        dwpd: RangeEnds, "per day";
         /// Years with recovery. Null without a model of the cells.
-        years_with_recovery: Option<Ends>, "years";
+        years_with_recovery: Option<RangeEnds>, "years";
     }
 }
 
 table! {
     /// Both ends of a range.
-    struct Ends {
+    struct RangeEnds {
         /// The least. Null if it has no limit.
         low: Option<f64>;
         /// The most. Null if it has no limit.
@@ -264,7 +266,7 @@ table! {
 
 table! {
     /// The part of a drive that was simulated.
-    struct Part {
+    struct SimulatedPart {
         /// The number of equal parts.
         of: u32, "parts";
         /// The dies of this part.
@@ -286,21 +288,21 @@ const OWN_PACE: [f64; 2] = [1.1, 1.5];
 
 /// A class of drives in JESD218: how long data must keep without power at the end of the rated
 /// cycles, and how many uncorrectable errors for each bit read are allowed.
-struct Class {
+struct JedecSpec {
     name: &'static str,
     about: &'static str,
     retention_hours: f64,
     uber: f64,
 }
 
-const CLASSES: [Class; 2] = [
-    Class {
+const CLASSES: [JedecSpec; 2] = [
+    JedecSpec {
         name: "client",
         about: "Drives of personal computers.",
         retention_hours: 365.0 * 24.0,
         uber: 1e-15,
     },
-    Class {
+    JedecSpec {
         name: "enterprise",
         about: "Drives of servers.",
         retention_hours: 91.25 * 24.0,
@@ -309,7 +311,7 @@ const CLASSES: [Class; 2] = [
 ];
 
 /// What the drive is made of, for the equations.
-struct Cells {
+struct CellModel {
     cell: Cell,
     code: Codeword,
     corrected: u32,
@@ -318,7 +320,7 @@ struct Cells {
     correctable: f64,
 }
 
-impl Cells {
+impl CellModel {
     fn of(drive: &Drive, initial: Level, stats: &DeviceStats) -> Self {
         let r = &drive.reliability;
         let (code, corrected) = r.code();
@@ -369,15 +371,15 @@ fn finite(x: f64) -> Option<f64> {
 }
 
 // Long for its numbers: each follows from those before it.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let (drive, stats, steadiness, sim) = (e.drive, e.stats, e.steadiness, e.sim);
     let modelled = sim.cells();
     if modelled.is_none() && drive.years.is_none() {
         return None;
     }
     let r = &drive.reliability;
-    let cells =
-        modelled.map(|_| Cells::of(drive, sim.ftl().policies.cost.initial(), sim.device_stats()));
+    let cells = modelled
+        .map(|_| CellModel::of(drive, sim.ftl().policies.cost.initial(), sim.device_stats()));
     let rated = f64::from(r.endurance);
     let seconds = sim.now().as_secs_f64();
     let written = stats.classes[sim::Class::Write].bytes as f64;
@@ -397,7 +399,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         let cycles = cycles.and_then(finite);
         let bytes = cycles.zip(lasting_waf).map(|(cycles, waf)| bytes_of(cycles, waf));
         let years = cycles.zip(cycle_hours).map(|(n, hours)| n * hours * HOUR / YEAR_SECONDS);
-        Life { cycles, tbw_bytes: bytes, dwpd: bytes.map(dwpd_of), years }
+        LifeTerm { cycles, tbw_bytes: bytes, dwpd: bytes.map(dwpd_of), years }
     };
     let recovery = r.equations();
     // Rest adds the same share to the cycles of every cell (see `physics::Cell`).
@@ -407,16 +409,16 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         rated * with / recovery.achievable_cycles(0.0, margin)
     };
     let with_recovery = cells.as_ref().map(|_| {
-        let Life { cycles, tbw_bytes, dwpd, years } = term(cycle_hours.map(recovered_by));
+        let LifeTerm { cycles, tbw_bytes, dwpd, years } = term(cycle_hours.map(recovered_by));
         let supported = cycle_hours.map(|hours| recovery.supports(hours));
         let model = r.recovery.name();
-        LifeWithRecovery { cycles, tbw_bytes, dwpd, years, model, supported }
+        RecoveryTerm { cycles, tbw_bytes, dwpd, years, model, supported }
     });
 
     let initial = f64::from(r.initial_cycles);
     let target_hours = r.target.as_secs_f64() / HOUR;
     let at = |cycle_hours: f64| initial + target_hours / cycle_hours;
-    let effective_at = |cells: &Cells, cycles: f64| {
+    let effective_at = |cells: &CellModel, cycles: f64| {
         effective(&recovery, &cells.cell, cycles, target_hours / (cycles - initial).max(1e-9))
     };
     let at_target = cycle_hours.map(at);
@@ -444,10 +446,10 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         own.map_or([least, most], |own| [least.min(own / known), most.max(own * known)])
     });
     let range = bounds.zip(cycles_take).map(|(wafs, [least, most])| {
-        let ends = |low: Option<f64>, high: Option<f64>| Ends { low, high };
+        let ends = |low: Option<f64>, high: Option<f64>| RangeEnds { low, high };
         let years = |cycles: f64, hours: f64| finite(cycles * hours * HOUR / YEAR_SECONDS);
         let tbw = wafs.map(|waf| bytes_of(rated, waf));
-        Range {
+        LifeRange {
             waf: ends(Some(wafs[0]), Some(wafs[1])),
             cycle_hours: ends(Some(least), Some(most)),
             years: ends(years(rated, least), years(rated, most)),
@@ -463,7 +465,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         let by_ends = cycles_take.map(|ends| ends.map(|hours| by(at(hours)) <= rated));
         by_ends.and_then(|[one, other]| (one == other).then_some(one))
     };
-    let target = Target {
+    let target = AtTarget {
         years: target_years,
         cycles: at_target,
         used: at_target.map(uses),
@@ -530,8 +532,8 @@ impl All {
 }
 
 /// Which part of a drive was simulated.
-fn part(drive: &Drive, years: &Years) -> Part {
-    Part {
+fn part(drive: &Drive, years: &Years) -> SimulatedPart {
+    SimulatedPart {
         of: years.of.get(),
         dies: drive.geometry.dies(),
         dies_of_drive: years.whole.geometry.dies(),
@@ -542,8 +544,12 @@ fn part(drive: &Drive, years: &Years) -> Part {
 
 /// What JESD218 asks of each class of drive, and whether cells hold it at their rated cycles and at
 /// those that they will have at the target.
-fn classes(cells: &Cells, rated: f64, at_target: Option<f64>) -> Listed<JedecClasses, JedecClass> {
-    Listed::new(CLASSES.iter().map(|class| {
+fn classes(
+    cells: &CellModel,
+    rated: f64,
+    at_target: Option<f64>,
+) -> EachName<JedecClasses, JedecClass> {
+    EachName::new(CLASSES.iter().map(|class| {
         let end_of_life = cells.uber(rated, class.retention_hours);
         let at_target = at_target.map(|n| cells.uber(n, class.retention_hours));
         JedecClass {
@@ -586,7 +592,7 @@ fn from_run<K: Kit>(e: &Evidence<'_, K>, verdict: &Verdict, reads: Option<&CellC
         used: (initial + mean) / rated,
         used_max: (initial + most) / rated,
         used_effective: reads.map(|_| effective_mean / rated),
-        blocks_retired: Retired {
+        blocks_retired: RetiredBlocks {
             worn_out: (counts.retired - counts.condemned) * planes,
             unreadable: counts.condemned * planes,
         },

@@ -1,23 +1,23 @@
 //! The sections of a result: a list, in the order of the JSON.
 //!
 //! A section is a file here and its name in the list below. The name is the key of the result. The
-//! file has `ABOUT`, what the section is about; `Value`, the type of its value; and `of`, a function
+//! file has `ABOUT`, what the section is about; `Section`, the type of its value; and `of`, a function
 //! of the evidence that makes it.
 
 use super::evidence::Evidence;
-use super::shape::{Entry, Field, Since, Written};
+use super::shape::{Declared, KeyDecl, Since, Written};
 use ftl::Kit;
 use serde_json::{Map, Value, json};
 
 /// What a section is about.
-pub(super) struct About {
+pub(super) struct SectionAbout {
     text: &'static str,
     /// The unit, of a section that is a single number.
     unit: &'static str,
     since: Since,
 }
 
-impl About {
+impl SectionAbout {
     const fn section(text: &'static str) -> Self {
         Self { text, unit: "", since: Since::Start }
     }
@@ -45,12 +45,12 @@ macro_rules! sections {
         }
 
         /// The declarations of all sections.
-        fn declared() -> Vec<Field> {
-            vec![$(Field {
+        fn declared() -> Vec<KeyDecl> {
+            vec![$(KeyDecl {
                 name: stringify!($section),
                 unit: $section::ABOUT.unit,
                 about: $section::ABOUT.text,
-                kind: <$section::Value as Entry>::kind(),
+                kind: <$section::Section as Declared>::kind(),
                 since: $section::ABOUT.since,
             },)+]
         }

@@ -1,24 +1,24 @@
 //! The policies of a drive, and what they did.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
-use crate::result::names::Families;
-use crate::result::shape::{Listed, table};
+use crate::result::names::FamilyNames;
+use crate::result::shape::{EachName, table};
 use ftl::{Cost, Kit, ReadDisturb, Throttle};
 use nand::Source;
 use policies::Family;
 use serde_json::{Map, Value as Json, json};
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The policy of each family, and its counts. A count that the drive keeps for all policies of a \
      family has the same name in all of them.",
 );
 
-pub(crate) type Value = Listed<Families, Policy>;
+pub(crate) type Section = EachName<FamilyNames, PolicyInRun>;
 
 table! {
     /// A policy in a run.
-    struct Policy {
+    struct PolicyInRun {
         /// The name.
         name: String;
         /// The parameters, by name.
@@ -30,9 +30,9 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let families = Family::ALL.into_iter().zip(e.counters);
-    Listed::new(families.map(|(family, own)| {
+    EachName::new(families.map(|(family, own)| {
         let (name, params) = e.drive.policies.get(family);
         let mut counters = counted(e, family, name);
         for &(counter, n) in own {
@@ -41,7 +41,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
             let key = if taken { format!("own_{counter}") } else { counter.to_owned() };
             counters.insert(key, json!(n));
         }
-        Policy {
+        PolicyInRun {
             name: name.to_owned(),
             params: params.as_map().clone().into(),
             dram_bytes: dram_bytes(e, family),

@@ -1,18 +1,18 @@
 //! Everything that went into a run.
 
-use super::About;
+use super::SectionAbout;
 use crate::config::Word;
 use crate::result::evidence::Evidence;
 use crate::result::shape::{Only, table};
 use ftl::Kit;
 use serde_json::Value as Json;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "Everything that determines the result. Runs with the same build, drive, workload and seed give \
      the same bytes.",
 );
 
-pub(crate) type Value = Provenance;
+pub(crate) type Section = Provenance;
 
 table! {
     /// The inputs of a run.
@@ -29,7 +29,7 @@ table! {
         /// The seed of all random streams.
         seed: u64;
         /// The workload.
-        workload: Workload;
+        workload: WorkloadRead;
         /// How much of the drive was simulated. Present only in results of `floatgate lifetime`.
         years: Only<Simulated>;
     }
@@ -37,7 +37,7 @@ table! {
 
 table! {
     /// A workload as it was read.
-    struct Workload {
+    struct WorkloadRead {
         /// The name of the file or of the generator.
         name: String;
         /// The format of the trace, or the generator.
@@ -53,7 +53,7 @@ table! {
         /// Facts that were found when the workload was opened.
         notes: Vec<String>;
         /// The model behind a stand-in for a trace that is not available. Null for other workloads.
-        stand_in: Option<StandIn>;
+        stand_in: Option<StandInModel>;
         /// The setting `host.out-of-range`.
         out_of_range: &'static str;
         /// The distance by which addresses were moved.
@@ -63,7 +63,7 @@ table! {
 
 table! {
     /// A stand-in for a trace.
-    struct StandIn {
+    struct StandInModel {
         /// The model that generates the requests.
         model: String;
         /// The version of the model.
@@ -91,7 +91,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let (drive, about) = (e.drive, e.about);
     let years = drive.years.as_ref();
     let asked = years.map_or(drive, |years| &years.whole);
@@ -101,7 +101,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         config: asked.resolved.clone(),
         config_hash: asked.hash(),
         seed: drive.seed,
-        workload: Workload {
+        workload: WorkloadRead {
             name: about.name.clone(),
             format: about.format.clone(),
             sha256: about.sha256.clone(),
@@ -109,7 +109,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
             requests: e.stats.generated,
             skipped: e.skipped,
             notes: about.notes.clone(),
-            stand_in: about.stand_in.as_ref().map(|stand_in| StandIn {
+            stand_in: about.stand_in.as_ref().map(|stand_in| StandInModel {
                 model: stand_in.model.clone(),
                 version: stand_in.version.clone(),
                 fitted_to: stand_in.fitted_to.clone(),

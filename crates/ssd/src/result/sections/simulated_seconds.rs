@@ -1,14 +1,16 @@
 //! How much time the drive saw.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About =
-    About::number("s", "The time of the drive until the end of the run. Rates are divided by it.");
+pub(crate) const ABOUT: SectionAbout = SectionAbout::number(
+    "s",
+    "The time of the drive until the end of the run. Rates are divided by it.",
+);
 
-pub(crate) type Value = f64;
+pub(crate) type Section = f64;
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     e.end_ns() as f64 * 1e-9
 }

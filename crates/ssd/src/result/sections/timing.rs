@@ -1,17 +1,17 @@
 //! The speed of the simulator.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::Timing;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The speed of the simulator, not of the drive. Only these numbers differ between equal runs. \
      The speed of the drive is `host.all.requests` divided by `simulated_seconds`.",
 );
 
-pub(crate) type Value = Speed;
+pub(crate) type Section = Speed;
 
 table! {
     /// The speed of the simulator.
@@ -30,7 +30,7 @@ table! {
 }
 
 /// The caller measures it later.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     Speed::of(Timing::default(), e.page_operations(), e.stats.served)
 }
 

@@ -1,22 +1,22 @@
 //! Numbers that should not be trusted, and settings that could not matter: a list, in the order of
 //! the result. A new warning is a code in [`codes`], a function, and its place in [`rules`].
 
-use super::{About, lifetime};
+use super::{SectionAbout, lifetime};
 use crate::config::{Drive, HostMode, MOST_UNITS};
 use crate::host::Overload;
 use crate::result::evidence::Evidence;
-use crate::result::shape::{Entry, table};
+use crate::result::shape::{Declared, table};
 use crate::sim::{Class, Stats, WorkLeft};
 use ftl::Kit;
 use kernel::{Bytes, Time, TimeSum};
 use policies::{Family, Wanted};
 use serde_json::{Value as Json, json};
 
-pub(crate) const ABOUT: About = About::section(
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "Numbers that should not be trusted, and settings that could not matter in this run.",
 );
 
-pub(crate) type Value = Vec<Warning>;
+pub(crate) type Section = Vec<Warning>;
 
 table! {
     /// A warning.
@@ -30,7 +30,7 @@ table! {
 
 /// The numbers of a run that a warning puts in doubt: no run may be called better by them.
 #[derive(Copy, Clone)]
-pub(crate) enum Doubt {
+pub(crate) enum InDoubt {
     None,
     /// All numbers.
     Everything,
@@ -46,7 +46,7 @@ pub(crate) enum Doubt {
     Few,
 }
 
-impl Doubt {
+impl InDoubt {
     const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -64,7 +64,7 @@ impl Doubt {
 #[derive(Copy, Clone)]
 pub(crate) struct Code {
     name: &'static str,
-    doubt: Doubt,
+    doubt: InDoubt,
     /// The reason for the doubt, as a part of a sentence.
     reason: &'static str,
 }
@@ -74,10 +74,10 @@ macro_rules! codes {
     ($($code:ident: $name:literal, $doubt:ident $(, $reason:literal)?;)+) => {
         /// Every code of a warning, with the numbers that it puts in doubt and the reason.
         pub(crate) mod codes {
-            use super::{Code, Doubt};
+            use super::{Code, InDoubt};
 
             $(pub(crate) const $code: Code =
-                Code { name: $name, doubt: Doubt::$doubt, reason: concat!($($reason)?) };)+
+                Code { name: $name, doubt: InDoubt::$doubt, reason: concat!($($reason)?) };)+
 
             pub(super) const ALL: &[Code] = &[$($code),+];
         }
@@ -162,11 +162,11 @@ fn rules<K: Kit>() -> [Rule<K>; 18] {
 }
 
 /// Every warning of a run, but for the work that it left: the drive has yet to do that.
-pub(crate) fn of<K: Kit>(evidence: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(evidence: &Evidence<'_, K>) -> Section {
     listed(|tell| rules().into_iter().for_each(|rule| rule(evidence, tell)))
 }
 
-fn listed(all: impl FnOnce(Tell<'_>)) -> Value {
+fn listed(all: impl FnOnce(Tell<'_>)) -> Section {
     let mut list = Vec::new();
     all(&mut |code, text| list.push(Warning { code: code.name, text }));
     list
@@ -217,7 +217,7 @@ fn policies_without_requests<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 }
 
 /// The warning of a run that left more work than its dies can do in passing.
-pub(crate) fn of_work_left(left: WorkLeft, drive: &Drive, end: Time) -> Value {
+pub(crate) fn of_work_left(left: WorkLeft, drive: &Drive, end: Time) -> Section {
     let seconds = left.die_time.as_secs_f64();
     let had = end.as_secs_f64() * drive.geometry.dies() as f64;
     listed(|tell| {

@@ -1,27 +1,28 @@
 //! How worn the blocks are.
 
-use super::About;
+use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::Kit;
 
-pub(crate) const ABOUT: About = About::section("Wear of the blocks in this run, over all blocks.");
+pub(crate) const ABOUT: SectionAbout =
+    SectionAbout::section("Wear of the blocks in this run, over all blocks.");
 
-pub(crate) type Value = Wear;
+pub(crate) type Section = BlockWear;
 
 table! {
     /// Wear of the blocks.
-    struct Wear {
+    struct BlockWear {
         /// Erases of a block.
-        erases: Erases, "erases";
+        erases: EraseSpread, "erases";
         /// Wear of a block in cycles at full density.
-        effective: Cycles, "cycles";
+        effective: CycleSpread, "cycles";
     }
 }
 
 table! {
     /// How erases are spread over the blocks.
-    struct Erases {
+    struct EraseSpread {
         /// The least.
         min: u32;
         /// The mean.
@@ -35,7 +36,7 @@ table! {
 
 table! {
     /// How cycles are spread over the blocks.
-    struct Cycles {
+    struct CycleSpread {
         /// The least.
         min: f64;
         /// The mean.
@@ -47,19 +48,19 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
+pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let array = e.sim.ftl().array();
     let (erases, thousandths) = (array.erases().as_slice(), array.wear().as_slice());
-    Wear {
+    BlockWear {
         erases: {
             let [mean, stddev] = spread(erases, 1.0);
             let [min, max] = ends(erases);
-            Erases { min, mean, max, stddev }
+            EraseSpread { min, mean, max, stddev }
         },
         effective: {
             let [mean, stddev] = spread(thousandths, 1e-3);
             let [min, max] = ends(thousandths).map(|n| f64::from(n) * 1e-3);
-            Cycles { min, mean, max, stddev }
+            CycleSpread { min, mean, max, stddev }
         },
     }
 }

@@ -16,7 +16,7 @@ struct Memory {
     piece: usize,
 }
 
-impl Table for Memory {
+impl ColumnTable for Memory {
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError> {
         Ok(Box::new(Walk { table: self.clone(), done: 0 }))
     }
@@ -35,7 +35,7 @@ impl Pieces for Walk {
         }
         let range = self.done..t.op.len().min(self.done + t.piece);
         self.done = range.end;
-        see(&Rows {
+        see(&TableRows {
             time: t.time.as_ref().map(|c| &c[range.clone()]),
             op: &t.op[range.clone()],
             offset: &t.offset[range.clone()],

@@ -14,7 +14,7 @@ fn fold(
     let line = |(i, (at, len)): (usize, &(u64, u64))| format!("{i} 0 {} {} 0", at / 512, len / 512);
     let text = requests.iter().enumerate().map(line).collect::<Vec<_>>().join("\n");
     let trace = open_bytes("t", text.into_bytes().into(), &ReadOptions::default())?;
-    let folded = Fold::new(trace, rule, shift, Bytes::new(capacity))?;
+    let folded = AddressWrap::new(trace, rule, shift, Bytes::new(capacity))?;
     let all = drain(&mut *folded.open()?)?;
     let span = folded.about().span;
     assert!(all.iter().all(|r| r.end() <= capacity && span.is_none_or(|span| r.end() <= span)));
@@ -100,7 +100,7 @@ fn what_cannot_be_read_to_its_end_is_not_promised_a_place() {
     let one = bytes_at(0);
     let about = List::new("cut", vec![one]).unwrap().about().clone();
     let cut = Box::new(Cut(About { span: None, ..about }));
-    let e = Fold::new(cut, OutOfRange::Refuse, 0, Bytes::new(4 * MIB)).err().unwrap();
+    let e = AddressWrap::new(cut, OutOfRange::Refuse, 0, Bytes::new(4 * MIB)).err().unwrap();
     let text = e.to_string();
     for word in ["request 2", "wrap", "not known", "record 3", "half a record"] {
         assert!(text.contains(word), "{text}");
@@ -151,7 +151,7 @@ fn flushes_pass_whatever_happens_to_addresses() {
     let all = vec![flush, fua(5 * MIB), flush, bytes_at(9 * MIB), flush];
     let folded = |rule, shift, capacity| {
         let list = Box::new(List::new("l", all.clone()).unwrap());
-        let folded = Fold::new(list, rule, shift, Bytes::new(capacity))?;
+        let folded = AddressWrap::new(list, rule, shift, Bytes::new(capacity))?;
         let requests = drain(&mut *folded.open()?)?;
         for (r, before) in requests.iter().zip(&all) {
             assert_eq!((r.op, r.len, r.at), (before.op, before.len, before.at));
@@ -237,7 +237,7 @@ fn whole_pages_are_promised_of_whole_pages() {
             let said = plain.writes_whole_pages(Bytes::new(page));
             assert_eq!(said, so, "{page}: {text}");
             (promised, broken) = (promised + u32::from(said), broken + u32::from(!so));
-            let Ok(folded) = Fold::new(plain, rule, shift, capacity) else { continue };
+            let Ok(folded) = AddressWrap::new(plain, rule, shift, capacity) else { continue };
             let said = folded.writes_whole_pages(Bytes::new(page));
             assert!(!said || is_so(&folded, page), "{rule:?} {shift} {capacity} {page}: {text}");
             promised += u32::from(said);

@@ -88,7 +88,7 @@ fn what_sources_say_in_several_ways_comes_out_the_same() {
     // GCaR's mean is 14.1 kB where bytes and requests give 9.4 kB.
     let mean = known("msr:mds_0", Quantity::MeanSize).unwrap();
     assert_near(mean.value, (11_403_751_424.0_f64 / 1_211_034.0).round());
-    assert_eq!((mean.source.kind, mean.otherwise.len()), (Kind::Derived, 1));
+    assert_eq!((mean.source.kind, mean.otherwise.len()), (CitationKind::Derived, 1));
     assert_near(mean.otherwise[0].0, 14_100.0);
     // A part of a trace says nothing of the whole, but for shares and sizes.
     assert_eq!(known("msps:exchange", Quantity::Requests), None);
@@ -102,7 +102,10 @@ fn what_sources_say_in_several_ways_comes_out_the_same() {
     let share = known("mango:financial", Quantity::ReadShare).unwrap();
     assert_near(share.value, 1_235_633.0 / 5_334_987.0);
     assert_near(share.otherwise[0].0, (0.154 / 2.3) / (0.154 / 2.3 + 0.846 / 3.7));
-    assert_eq!(known("mango:build", Quantity::ReadShare).unwrap().source.kind, Kind::Derived);
+    assert_eq!(
+        known("mango:build", Quantity::ReadShare).unwrap().source.kind,
+        CitationKind::Derived
+    );
     assert_eq!(known("msr:wdev_3", Quantity::Requests), None, "unknown is absent");
 }
 

@@ -1,9 +1,9 @@
 //! Names of files, and the order that they give.
 
-use crate::catalogue::names::{Pattern, Start, in_order};
+use crate::catalogue::names::{NamePattern, Start, in_order};
 
 fn start(text: &str) -> Start {
-    let pattern = Pattern::new("T.{start}.csv");
+    let pattern = NamePattern::new("T.{start}.csv");
     let name = format!("t.{}.csv", text.to_ascii_lowercase());
     pattern.read(&name).and_then(|n| n.start).unwrap_or_else(|| panic!("{text}"))
 }
@@ -17,7 +17,7 @@ fn order(texts: &[&'static str]) -> Option<Vec<(&'static str, u32)>> {
 #[test]
 fn files_are_known_by_the_names_that_publishers_give_them() {
     let readable = |pattern: &str, name: &str| {
-        Pattern::new(pattern).read(&name.to_ascii_lowercase()).map(|name| name.readable)
+        NamePattern::new(pattern).read(&name.to_ascii_lowercase()).map(|name| name.readable)
     };
     for name in ["hm_0.csv", "hm_0.csv.gz", "HM_0.CSV", "hm_0.csv.zst", "hm_0.csv.xz"] {
         assert_eq!(readable("hm_0.csv", name), Some(true), "{name}");

@@ -56,7 +56,8 @@ def analyse(evidence: Evidence, study: Study) -> Analysis:
         Table("Figure 9: operations by cost, and what it takes",
               [*evidence.findings(_figure_9()), _history()]),
     ]  # fmt: skip
-    sheets = [created.sheet(evidence), _wins(evidence), _grid(evidence), _losses(evidence), _other_rules(evidence),
+    sheets = [created.sheet(evidence), _wins(evidence), _grid(evidence), _losses(evidence),
+              _other_rules(evidence),
               _mix(evidence), *beyond(evidence)]  # fmt: skip
     # All runs would be too many to read.
     schemes = [TRADITIONAL, *(name for reading in READINGS for name in reading.conflicts.values()),
@@ -81,12 +82,17 @@ Both drives hold the same data when the trace begins, at high or at medium cost,
 played at {LOAD} times their speed, which Fig. 1 sets; a mean needs 100 requests of its kind. \
 Waiting: Li et al. write at low cost while operations of other requests wait. In service: while \
 other requests are inside the drive, which is what the published bound on writes implies, as a \
-drive whose queues are mostly empty would write nothing at low cost. Neither is chosen by what comes \
-out. The four readings show the same five numbers, and each number counts once. The slides' averages \
-of 32 % and 22 % cannot be reductions, as the paper's maximum for writes is 20.4 %; as speed-ups (Li \
+drive whose queues are mostly empty would write nothing at low cost. Neither is chosen by what \
+comes \
+out. The four readings show the same five numbers, and each number counts once. The slides' \
+averages \
+of 32 % and 22 % cannot be reductions, as the paper's maximum for writes is 20.4 %; as speed-ups \
+(Li \
 over AGCR, less one) the two agree, and so they are computed here. AGCR writes pages at high cost \
-that it has never seen: that is what its writes pay where first accesses are most of the writes, so \
-the speed-up stands beside that of AGCR with low-cost first writes. Why reads gain nothing: in most \
+that it has never seen: that is what its writes pay where first accesses are most of the writes, \
+so \
+the speed-up stands beside that of AGCR with low-cost first writes. Why reads gain nothing: in \
+most \
 stand-ins no read-only page is written in the run, so no policy for writes changes its cost \
 ("Why reads differ" below)."""
 
@@ -120,7 +126,7 @@ def _traditional() -> Iterator[Published]:
 
 
 def says(tables: Sequence[Table], evidence: Evidence) -> str:
-    """The finding of the study: how latency changes, on what it rests, and what reads would need."""
+    """The finding: how latency changes, what that rests on, and what reads would need."""
     rows = [row for table in tables for row in table.rows]
     parts = []
     for group in (False, True):
@@ -180,8 +186,8 @@ def _if_created(evidence: Evidence) -> Iterator[str]:
         change = fmean(found)
         verb = "cuts" if change < 0 else "raises"
         yield (
-            f"Where {100 * most:g} % of the reads go to pages that the run creates, it {verb} their "
-            f"mean latency by {abs(100 * change):.0f} %; no source says how many do."
+            f"Where {100 * most:g} % of the reads go to pages that the run creates, it {verb} "
+            f"their mean latency by {abs(100 * change):.0f} %; no source says how many do."
         )
 
 

@@ -6,12 +6,12 @@ stand-ins no read-only page is, and no source says how many are in the traces.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,10 +44,11 @@ BURSTS_PER_SECOND = 1200
 PIECES, READS, LIVE = (8, 24), (20, 40), 64
 """Pages that a burst of writes creates, reads of each of them, and how many may still be read."""
 TOGETHER = (1, 4)
-"""Requests of any other burst. No description gives it: it is set so that the row without created
-pages comes out, and is an input of that row."""
-READ_ONLY, WRITE_ONLY, BOTH = 16_384, 1024, 512
-"""Pages that are there before, by what is done to them."""
+"""Requests of any other burst."""
+READ_ONLY, WRITE_ONLY, BOTH = 16_384, 1024, 384
+"""Pages that are there before, by what is done to them. No description gives `TOGETHER` and `BOTH`:
+both are set so that the row without created pages comes out as it did before, an input of that
+row."""
 
 
 def requests(share: float, seed: int) -> Iterator[Request]:
@@ -148,12 +149,12 @@ def sheet(evidence: Evidence) -> Sheet:
     )  # fmt: skip
 
 
-def values(evidence: Evidence, where: dict[str, object], op: str) -> list[float]:
+def values(evidence: Evidence, where: Mapping[str, Any], op: str) -> list[float]:
     """How AGCR changes a mean latency of Li et al. (in service) on each workload."""
     return evidence.values(latency(op, {**where, "cost": "AGCR"}, LI))
 
 
-def _groups(evidence: Evidence) -> Iterator[tuple[list[str], dict[str, object]]]:
+def _groups(evidence: Evidence) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
     """The rows: what they are called, and what their runs carry."""
     for share in SHARES:
         runs = {"workload": [label(share, seed) for seed in SEEDS]}
@@ -162,9 +163,9 @@ def _groups(evidence: Evidence) -> Iterator[tuple[list[str], dict[str, object]]]
     for group, workloads, stand_in in evidence.groups(AT_LOAD):
         shown = f"{group}{' [stand-in]' * stand_in}"
         yield [shown, "as they are"], {**AT_LOAD, "workload": workloads}
-        for share in evidence.labels(KEY, {"drive": DRIVE}) if stand_in else ():
-            own = {"drive": DRIVE, KEY: share, "workload": workloads}
-            yield [shown, f"{100 * float(share):g} %, asked for"], own
+        for asked in evidence.labels(KEY, {"drive": DRIVE}) if stand_in else ():
+            own = {"drive": DRIVE, KEY: asked, "workload": workloads}
+            yield [shown, f"{100 * float(asked):g} %, asked for"], own
 
 
 _TEXT = f"""
@@ -176,5 +177,6 @@ that the paper's volumes have them is unproven. The generator has {REQUESTS:,} r
 {READ_SHARE:.0%} of them reads, and {INTERLEAVED:.0%} of these on interleaved pages. \
 {BURSTS_PER_SECOND:,} bursts come each second. Created pages are written once in bursts of \
 {PIECES[0]} to {PIECES[1]} and then read {READS[0]} to {READS[1]} times, with at most {LIVE} to be \
-read. Other bursts have {TOGETHER[0]} to {TOGETHER[1]} requests: that was set by the row without \
-created pages of an earlier experiment, so the writes of that row are an input."""
+read. Other bursts have {TOGETHER[0]} to {TOGETHER[1]} requests, and {BOTH:,} pages are \
+interleaved: \
+both were set by the row without created pages of an earlier experiment, so that row is an input."""

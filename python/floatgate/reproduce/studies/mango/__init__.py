@@ -52,8 +52,9 @@ def _says(tables: Sequence[Table]) -> str:
         return ""
     full, half = (percent(min(each.values())) for each in battery)
     return (
-        f"Urgent swap writes are {1 + min(quicker.values()):.2f} times as quick; what a netbook takes "
-        f"on battery changes by {full} on a full drive and by {half} on one half full, in the mean."
+        f"Urgent swap writes are {1 + min(quicker.values()):.2f} times as quick; what a netbook "
+        f"takes on battery changes by {full} on a full drive and by {half} on one half full, in "
+        "the mean."
     )
 
 

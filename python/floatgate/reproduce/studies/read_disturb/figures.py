@@ -258,7 +258,8 @@ def _memory() -> Finding:
 
 
 PAGES, PAGE, WORD, COUNTER = 192, 32_768, 8, 2
-"""Pages of a block (Table I) and their bytes; bytes of a counter or timestamp of a block, and of the
+"""Pages of a block (Table I) and their bytes; bytes of a counter or timestamp of a block, and of
+the
 counter of a page."""
 
 

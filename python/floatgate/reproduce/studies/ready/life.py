@@ -108,8 +108,8 @@ def assumptions(evidence: Evidence, policy: Callable[[str], str]) -> Table:
         set={"reliability.endurance": 100},
     )
     epochs = life.epochs_table()
-    rates = epochs["capacity_bytes"] / epochs["seconds"]
-    lost = round(1 - float(rates.min()) / float(rates[0]), 6)
+    rates = (epochs["capacity_bytes"] / epochs["seconds"]).to_list()
+    lost = round(1 - min(rates) / rates[0], 6)
     by = [{"formula": "a burst of two days under DT, by the fluid model"}]
     rows = [
         *evidence.finding(idle_times()),
@@ -120,8 +120,10 @@ def assumptions(evidence: Evidence, policy: Callable[[str], str]) -> Table:
 
 
 _ASSUMPTIONS = """
-3.3: a drive of 64 blocks lives its whole life, of 200 rated cycles, under hot and cold writes, with \
-the wear levelling that the paper names. A block's mean idle time is the life over its erases. 3.4: \
+3.3: a drive of 64 blocks lives its whole life, of 200 rated cycles, under hot and cold writes, \
+with \
+the wear levelling that the paper names. A block's mean idle time is the life over its erases. \
+3.4: \
 DT, whose cycles do not recover, under a burst that uses all spare capacity."""
 
 # ── Table 1: write amplification, as event simulations of the traces give it ────────────────────

@@ -40,7 +40,8 @@ class Lives:
 
     The engine works with the interpreter released, so that threads are enough. `whole` lives have
     the whole demand of a trace second by second; others an hour of it, at the rate of Table 1,
-    minute by minute. `demands` are the traces' own. `policy` says which throttle is run where one is
+    minute by minute. `demands` are the traces' own. `policy` says which throttle is run where
+    one is
     asked for.
     """
 
