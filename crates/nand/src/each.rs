@@ -283,6 +283,7 @@ impl<K: Key, T> IntoIterator for Each<K, T> {
 
 impl<K: Key, T: Copy> Copy for Each<K, T> where K::Array<T>: Copy {}
 
+#[allow(clippy::expl_impl_clone_on_copy, reason = "most values can be cloned alone")]
 impl<K: Key, T: Clone> Clone for Each<K, T>
 where
     K::Array<T>: Clone,
