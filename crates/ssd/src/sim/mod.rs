@@ -165,7 +165,7 @@ impl<K: Kit> Sim<K> {
     /// Counts by flow, of so many.
     pub(crate) fn count_flows(&mut self, flows: usize) {
         self.apart |= flows > 0;
-        self.requests.stats.flows = (0..flows).map(|_| Default::default()).collect();
+        self.requests.stats.flows = (0..flows).map(|_| nand::Each::default()).collect();
     }
 
     /// Lets an arbiter choose between flows of these weights, with so many requests inside at most, in
