@@ -26,7 +26,8 @@ def quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     nothing = tmp_path_factory.mktemp("no-traces")
     made = reproduce(name, quick=True, traces=nothing, out=nothing / "out", workers=2)
     came_out = counts(made.report.tables)
-    assert came_out == verdicts()[name]["quick"], "`make papers` renews what is stored"
+    stored_ = verdicts()[name]["quick"]
+    assert came_out == stored_, f"`make papers` renews what is stored: {came_out}"
     stored = papers.kept().get(name)
     if stored:
         known_ = {(row["table"], row["where"], row["what"]) for row in map(_whole, stored["rows"])}
