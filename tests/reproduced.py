@@ -24,7 +24,10 @@ __all__ = ["not_carried", "papers", "quick", "recorded", "redirected", "row", "r
 def quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     """The quick form without any trace at hand; its claims rest on what they name."""
     nothing = tmp_path_factory.mktemp("no-traces")
-    made = reproduce(name, quick=True, traces=nothing, out=nothing / "out", workers=2)
+    with pytest.MonkeyPatch.context() as patch:
+        # Folders of traces that the environment names are looked at as well.
+        patch.delenv("FLOATGATE_TRACES", raising=False)
+        made = reproduce(name, quick=True, traces=nothing, out=nothing / "out", workers=2)
     came_out = counts(made.report.tables)
     stored_ = verdicts()[name]["quick"]
     assert came_out == stored_, f"`make papers` renews what is stored: {came_out}"
