@@ -29,6 +29,7 @@ def no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
         path.write_text(report.title)
 
     monkeypatch.setattr(floatgate.report, "save", save, raising=False)
+    monkeypatch.delenv("FLOATGATE_TRACES", raising=False)
 
 
 @pytest.fixture(scope="module")
