@@ -308,7 +308,7 @@ OPEN = frozenset(
         "Demand Entry Fields Found Ftl GcMarks Key Kind LevelTimes Levels Link Load Mark Measured",
         "Op Pace Packed Pages Part Parts Passed Place Plan Planes Progress Rate Recording Recovery",
         "Requests Role Run Runs Series Server Share Sizes Source Space Spread Standing Step Store",
-        "Table Tally Tenants Timing Versions Watch Work Workload",
+        "Table Tally Tenants Timing Versions Watch Workload",
     )
     for name in line.split()
 )

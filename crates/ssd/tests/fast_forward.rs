@@ -4,7 +4,7 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use crate::common::{PAGE, count, drive_of, number, read, write};
-use floatgate_ssd::fast_forward::{Demand, Outcome, Plan, fast_forward, plan_of};
+use floatgate_ssd::fast_forward::{Demand, Forecast, Plan, fast_forward, plan_of};
 use floatgate_ssd::{Drive, NoCache, run};
 use kernel::{Dur, Rng};
 use serde_json::Value;
@@ -57,7 +57,7 @@ fn event(drive: &Drive, list: &List) -> Value {
     run(drive, Box::new(list.clone()), &mut NoCache, &mut |_| true).unwrap().value().clone()
 }
 
-fn fluid(drive: &Drive, demand: &Demand, waf: f64, seconds: f64) -> Outcome {
+fn fluid(drive: &Drive, demand: &Demand, waf: f64, seconds: f64) -> Forecast {
     let target = Dur::from_secs_f64(seconds);
     let plan = Plan { target, ..plan_of(drive, demand, waf) };
     fast_forward(&plan, &mut |_, _| true).unwrap()

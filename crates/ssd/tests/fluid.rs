@@ -2,7 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-use floatgate_ssd::fast_forward::{Demand, Outcome, Plan, fast_forward};
+use floatgate_ssd::fast_forward::{Demand, Forecast, Plan, fast_forward};
 use ftl::Life;
 use kernel::{Dur, Rng};
 use nand::physics::Recovery;
@@ -62,12 +62,12 @@ fn plan(demand: &Demand, trace: (f64, f64, u64), throttle: Option<Settings>) -> 
     }
 }
 
-fn run(plan: &Plan<'_>) -> Outcome {
+fn run(plan: &Plan<'_>) -> Forecast {
     fast_forward(plan, &mut |_, _| true).expect("nobody stops it")
 }
 
 /// W and C' in TB, and the life in years that they give.
-fn table_2(plan: &Plan<'_>, o: &Outcome) -> (f64, f64, f64) {
+fn table_2(plan: &Plan<'_>, o: &Forecast) -> (f64, f64, f64) {
     let raw = plan.life.raw_bytes as f64;
     let capacity = raw * plan.cells.achievable(5.0 * 8760.0 / (o.programmed / raw));
     (o.programmed / TIB, capacity / TIB, 5.0 * capacity / o.programmed)

@@ -140,7 +140,7 @@ settings! {
         /// { rate = "333MT/s", width-bits = 8, command = "300ns" }.
         bus: Bus,
         /// Time to erase a block, up to a minute.
-        erase: Operation,
+        erase: OperationTime,
         /// How a program or an erase makes way for a read of the host, where the order policy asks for
         /// it. Not given: it does not.
         suspend: Option<Suspend> => Run,
@@ -150,14 +150,14 @@ settings! {
         cache: Option<Cache> => Run,
         /// Array time of a page read, up to a minute. One value, or a list of one for each page
         /// type, least significant bit first.
-        read: Option<ByPageType<Operation>>,
+        read: Option<ByPageType<OperationTime>>,
         /// Array time of a read that asks for fewer mapping units than a page has, up to a minute. One
         /// value, or a list of one for each page type. By default that of the whole page. The channel
         /// carries what is asked for, either way. Not together with `levels`, `physics` and the model of the cells.
-        read_partial: Option<ByPageType<Operation>>,
+        read_partial: Option<ByPageType<OperationTime>>,
         /// Array time of a page program, up to a minute. One value, or a list of one for each
         /// page type, least significant bit first.
-        program: Option<ByPageType<Operation>>,
+        program: Option<ByPageType<OperationTime>>,
         /// Times by the cost level at which a page was written, instead of `read` and `program`.
         levels: Option<Levels>,
         /// The same from the physics of the cells, instead of `levels`.
@@ -169,13 +169,13 @@ settings! {
         /// Operations that can be suspended: "all", "programs" or "erases". By default "all".
         operations: Interruptible = (Interruptible::All),
         /// From the end of the array's work until the die takes reads, up to a minute.
-        pause: Operation,
+        pause: OperationTime,
         /// Until the array goes on, up to a minute, with what cells lose meanwhile.
-        resume: Operation,
+        resume: OperationTime,
         /// How often one command is interrupted, at least 1. By default 16.
         limit: u32 = 16 [1, u32::MAX],
         /// How long the array is at work from one time to the next, up to a minute. By default "0ns".
-        min_progress: Operation = (Dur::ZERO),
+        min_progress: OperationTime = (Dur::ZERO),
         /// Loops of an erase, all as long, which are not interrupted within, at least 1. By default an
         /// erase can be interrupted at any time.
         erase_loops: Option<NonZeroU32>,
@@ -186,14 +186,14 @@ settings! {
     /// the block's endurance and kept for `retention`. The bus is "included".
     pub(crate) struct Physics {
         /// Time to program a page with the traditional step, the middle one of `steps`.
-        program: Operation,
+        program: OperationTime,
         /// The steps of high-cost, traditional and low-cost writes in proportion to each other:
         /// three whole numbers that rise, such as [9, 12, 16].
         steps: Three<NonZeroU32>,
         /// Sensing against one reference voltage: AGCR's α.
-        sense: Operation,
+        sense: OperationTime,
         /// The transfer of one bit plane: AGCR's β.
-        transfer: Operation,
+        transfer: OperationTime,
         /// How long data must keep.
         retention: Dur,
     }
@@ -212,10 +212,10 @@ settings! {
     pub(crate) struct LevelTimes {
         /// Array time of programming a page at this level, up to a minute. One value, or a list
         /// of one for each page type.
-        program: ByPageType<Operation>,
+        program: ByPageType<OperationTime>,
         /// Array time of reading a page written at this level, up to a minute. One value, or a
         /// list of one for each page type.
-        read: ByPageType<Operation>,
+        read: ByPageType<OperationTime>,
     }
 
     /// Energy of the operations. A section without keys says nothing; one with keys has `read`,
@@ -280,7 +280,7 @@ settings! {
         /// Bits in a transfer, 1 to 64. By default 8.
         width_bits: NonZeroU32 = 8 [1, 64, "must be at most 64", ""],
         /// Command and address cycles before each operation, up to a minute.
-        command: Operation,
+        command: OperationTime,
         /// The first traffic on a channel that becomes free: "commands" of new operations, so dies
         /// sense while others send; or "data" that dies have sensed. By default "commands".
         first: ChannelFirst = (ChannelFirst::Commands),
@@ -341,7 +341,7 @@ settings! {
         /// How long a write waits for others to be programmed with, where a program takes several
         /// mapping units and nothing answers the host before; then what is missing is padding. Up to
         /// a minute. By default "0ns": until all that comes at the same time is there.
-        program_wait: Option<Operation> => Run,
+        program_wait: Option<OperationTime> => Run,
         /// (P - L) / L, where P is the flash and L what the drive exports; above 0. A fraction,
         /// not a percentage. Exports whole pages, rounded down.
         over_provisioning: Option<f64>
@@ -425,7 +425,7 @@ settings! {
         /// How fast it carries data, each way. Not given: in no time.
         rate: Option<Bandwidth>,
         /// How long data are on their way, up to a minute. Others follow meanwhile.
-        latency: Operation,
+        latency: OperationTime,
         /// "full": data to the host and data to the drive do not wait for each other; "half": they
         /// take turns, in the order in which they came.
         duplex: Duplex,
@@ -435,15 +435,15 @@ settings! {
     /// first goes first.
     pub struct Controller: Copy {
         /// How long a core is busy with a read, up to a minute.
-        read: Operation,
+        read: OperationTime,
         /// How long a core is busy with a write, a trim or a flush, up to a minute.
-        write: Operation,
+        write: OperationTime,
         /// How fast a core handles the data of reads and writes, on top. Not given: in no time.
         rate: Option<Bandwidth>,
         /// Cores, 1 to 1024.
         cores: u32 [1, 1024],
         /// How long a read takes beside, up to a minute; no core is busy with it.
-        read_latency: Operation,
+        read_latency: OperationTime,
     }
 
     /// The write buffer: memory of the drive through which writes go to flash.
@@ -463,12 +463,12 @@ settings! {
         power_loss_protected: bool,
         /// How long the drive takes to answer once data are in the buffer, or out of it, up to a
         /// minute. Others are taken in meanwhile.
-        latency: Operation,
+        latency: OperationTime,
         /// How fast data go in and out, one after the other. Not given: in no time.
         rate: Option<Bandwidth>,
         /// How long the buffer's memory takes to reach a place before the data of a transfer move, up to
         /// a minute. Other transfers wait. Not given: no time.
-        access: Option<Operation>,
+        access: Option<OperationTime>,
         /// Pages are sent to flash, the least recently written first, while more than this share
         /// of the buffer waits to be sent, 0 to 1. 0: at once. Until then a page that is written
         /// over costs nothing.
@@ -540,7 +540,7 @@ settings! {
 }
 
 /// A time of the flash, within reason.
-pub(crate) struct Operation;
+pub(crate) struct OperationTime;
 
 /// `host.flow`: settings of some flows.
 pub(crate) struct FlowList;
@@ -591,7 +591,7 @@ pub(crate) struct Bus;
 pub(crate) struct Offset;
 
 values! {
-    Operation => Dur, Dur::schema(), |time| json!(Dur::emit(time)), |at| {
+    OperationTime => Dur, Dur::schema(), |time| json!(Dur::emit(time)), |at| {
         let time = Dur::read(at)?;
         if time <= OPERATION_LIMIT {
             return Some(time);

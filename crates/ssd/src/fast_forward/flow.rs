@@ -53,7 +53,7 @@ const FIVE_YEARS: Dur = Dur::secs(5 * 365 * 86_400);
 
 /// How it went.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct Forecast {
     /// When the flash was worn out, in seconds, and what had been programmed by then, in bytes.
     /// The model goes on to the target all the same, as if the drive did.
     pub worn_out: Option<(f64, f64)>,
@@ -122,7 +122,7 @@ impl Position {
 pub fn fast_forward(
     plan: &Plan<'_>,
     progress: &mut dyn FnMut(u64, u64) -> bool,
-) -> Option<Outcome> {
+) -> Option<Forecast> {
     // Without a throttle nothing happens within a step of the demand.
     let throttle = plan.throttle.map(|t| t.within(MOST_PERIODS, MOST_WINDOWS));
     let period = throttle.map_or(plan.demand.step, |t| t.period.as_secs_f64());
@@ -215,7 +215,7 @@ pub fn fast_forward(
         }
     }
     ledger.close();
-    Some(Outcome {
+    Some(Forecast {
         worn_out: wear.out,
         worn_out_locally: wear.out_locally,
         rests: wear.rests,

@@ -2,7 +2,7 @@
 
 use super::Measured;
 use super::demand::Demand;
-use super::flow::{Outcome, Plan};
+use super::flow::{Forecast, Plan};
 use crate::config::Drive;
 use kernel::Dur;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub fn value(
     measured: Option<&Measured>,
     page_write_ns: f64,
     plan: &Plan<'_>,
-    outcome: &Outcome,
+    outcome: &Forecast,
 ) -> Value {
     let target = plan.target.as_secs_f64();
     let raw = plan.life.raw_bytes as f64;
@@ -117,12 +117,12 @@ fn of_demand(demand: &Demand) -> Value {
 }
 
 /// Points of the distribution of page delays: so many ns, and the share of pages with at most that.
-fn distribution(outcome: &Outcome) -> Vec<(u64, f64)> {
+fn distribution(outcome: &Forecast) -> Vec<(u64, f64)> {
     let shares = (0..100).map(|p| f64::from(p) / 100.0).chain([0.995, 0.999, 0.9999, 1.0]);
     shares.map(|q| (outcome.ledger.delays.quantile_ns(q), q)).collect()
 }
 
-fn series(outcome: &Outcome) -> Value {
+fn series(outcome: &Forecast) -> Value {
     let ledger = &outcome.ledger;
     let rates = ledger.bins.iter().map(|b| b.programmed / ledger.bin_seconds);
     let delay = |b: &super::Bin| (b.pages > 0.0).then(|| (b.delay + b.stop) * 1e9 / b.pages);
@@ -135,7 +135,7 @@ fn series(outcome: &Outcome) -> Value {
     })
 }
 
-fn epochs(plan: &Plan<'_>, outcome: &Outcome) -> Vec<Value> {
+fn epochs(plan: &Plan<'_>, outcome: &Forecast) -> Vec<Value> {
     let period = plan.throttle.map_or(Dur::secs(1), |t| t.period).as_secs_f64();
     let row = |e: &policies::throttle::Epoch| {
         json!({
