@@ -404,7 +404,7 @@ mod tests {
     /// Columns of lists that need one, two and four bits, against a plain column.
     fn packs<K: Key>() {
         let mut rng = Rng::named(1, "test/packed");
-        let mut plain = vec![K::ALL[0]; 77];
+        let mut plain = [K::ALL[0]; 77];
         let mut packed = Packed::filled(K::ALL[0], plain.len());
         for _ in 0..2_000 {
             let (at, key) = (rng.below(77) as usize, rng.below(K::ALL.len() as u32));

@@ -242,9 +242,10 @@ impl Ops {
         let op = &mut self[id];
         debug_assert!(op.is_of_job() && op.next == NONE);
         op.turn = next.is_none();
-        match next {
-            Some(operation) => op.operation = *operation,
-            None => (op.operation.verb, op.operation.slots) = (Verb::Read, None),
+        if let Some(operation) = next {
+            op.operation = *operation;
+        } else {
+            (op.operation.verb, op.operation.slots) = (Verb::Read, None);
         }
         op.outcome = Outcome::Done;
         op.seq = seq;
