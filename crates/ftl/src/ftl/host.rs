@@ -223,7 +223,7 @@ impl<K: Kit> Ftl<K> {
     pub fn concluded(
         &mut self,
         lpn: Lpn,
-        data: <K::Store as Store>::Page,
+        data: impl FnOnce() -> <K::Store as Store>::Page,
         operation: &Operation,
         outcome: Outcome,
         now: Time,
@@ -232,7 +232,7 @@ impl<K: Kit> Ftl<K> {
             self.failed(operation);
         }
         match (operation.verb, operation.slot()) {
-            (Verb::Program, Some(ppn)) => self.program_done(lpn, ppn, data, operation.tag, now),
+            (Verb::Program, Some(ppn)) => self.program_done(lpn, ppn, data(), operation.tag, now),
             (Verb::Read, Some(ppn)) => {
                 let found = self.space.read(ppn, Source::Host);
                 self.unpin(ppn);

@@ -804,7 +804,7 @@ where
 
     fn conclude_host(&mut self, lpn: Lpn, data: u64, operation: &Operation) -> Option<u64> {
         let now = self.now();
-        self.ftl.concluded(lpn, data, operation, Outcome::Done, now)
+        self.ftl.concluded(lpn, || data, operation, Outcome::Done, now)
     }
 
     fn advance(&mut self, id: JobId) {

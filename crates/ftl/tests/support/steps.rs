@@ -42,5 +42,5 @@ pub(crate) fn host_done<K: Kit>(
     operation: &Operation,
     now: Time,
 ) -> Option<<K::Store as Store>::Page> {
-    ftl.concluded(lpn, data, operation, Outcome::Done, now)
+    ftl.concluded(lpn, || data, operation, Outcome::Done, now)
 }

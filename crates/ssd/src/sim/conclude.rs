@@ -112,7 +112,7 @@ impl<K: Kit> Sim<K> {
         self.leave(die);
         if !rides {
             let lpn = lpn.expect("a page");
-            let data = K::Store::stamp(lpn.as_u32(), seq);
+            let data = || K::Store::stamp(lpn.as_u32(), seq);
             let found = self.ftl.concluded(lpn, data, &operation, outcome, self.clock.now);
             if operation.verb == Verb::Program {
                 if self.waits.awaits_programs()
