@@ -162,7 +162,7 @@ impl<'a> Steadiness<'a> {
         }
         let [mut low, mut high] = self.by_ageing().unwrap_or([1.0, self.most()]);
         let mut widen = |waf: f64| (low, high) = (low.min(waf), high.max(waf));
-        if self.age == Age::Workload && self.overwritten() < 0.5 {
+        if self.hardly_overwrites() {
             // They may die in any order, and among other data.
             widen(self.most());
         }
@@ -272,6 +272,22 @@ impl<'a> Steadiness<'a> {
         if written == 0 { 1.0 } else { 1.0 - different as f64 / written as f64 }
     }
 
+    /// Whether most pages that the workload writes die only as it is repeated.
+    fn hardly_overwrites(&self) -> bool {
+        self.age == Age::Workload && self.overwritten() < 0.5
+    }
+
+    /// The same as a reason.
+    fn hardly_overwritten(&self) -> String {
+        format!(
+            "only {:.1} % of the workload's page writes overwrite a page that it wrote itself, so when \
+             pages die is not in it but in its being repeated (take more of it, or, if it does \
+             repeat as it is, {})",
+            self.overwritten() * 100.0,
+            self.remedy.option(2.0)
+        )
+    }
+
     pub(crate) fn verdict(&self, seconds: f64) -> Verdict {
         use Verdict::{Moving, Steady, TooLittle};
         if self.whole.programs == 0 {
@@ -294,7 +310,9 @@ impl<'a> Steadiness<'a> {
                     first.reclaimed, second.reclaimed
                 )
             };
-            return TooLittle(format!("{ran}: {}", self.more()));
+            let besides =
+                self.hardly_overwrites().then(|| format!("; {}", self.hardly_overwritten()));
+            return TooLittle(format!("{ran}: {}{}", self.more(), besides.unwrap_or_default()));
         }
         // What was filled in order and never written again is still in order.
         let in_order = self.age == Age::None && self.drive.precondition.fill.is_in_order();
@@ -315,13 +333,7 @@ impl<'a> Steadiness<'a> {
                     "ageing stopped before write amplification was flat ({} is enough)",
                     self.remedy.option(2.0 * self.times())
                 )),
-                Age::Workload if self.overwritten() < 0.5 => Some(format!(
-                    "only {:.1} % of the workload's page writes overwrite a page that it wrote \
-                     itself, so when pages die is not in it but in its being repeated (take more of \
-                     it, or, if it does repeat as it is, {})",
-                    self.overwritten() * 100.0,
-                    self.remedy.option(2.0)
-                )),
+                Age::Workload if self.hardly_overwrites() => Some(self.hardly_overwritten()),
                 Age::Workload => None,
             };
             if let Some(why) = moving {
