@@ -313,7 +313,7 @@ fn a_lent_block_comes_back_whatever_is_moved_inside_the_die() {
                     "workload.requests=4000",
                 ];
                 let all: Vec<&str> =
-                    fixed.into_iter().chain(own.iter().map(|s| s.as_str())).collect();
+                    fixed.into_iter().chain(own.iter().map(String::as_str)).collect();
                 for pattern in ["sequential-write", "random-write", "zipf"] {
                     let value = generate(&drive(&all), pattern);
                     let served = count(&value["host"]["write"]["requests"]);

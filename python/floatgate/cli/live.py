@@ -71,6 +71,7 @@ def serve(
     SIGTERM or Ctrl-C ends it: what was asked is answered, and the result is printed.
     """
     from floatgate.cli.progress import Progress
+    from floatgate.live.serve import begins_full
     from floatgate.live.serve import serve as serves
     from floatgate.text import result as text
 
@@ -78,6 +79,12 @@ def serve(
         unix = SOCKET
     reopened = store != "memory" and Path(store).exists()
     recovers = reopened and record is not None and record.exists()
+    if begins_full(drive, policy, set):
+        print(
+            f"{drive} fills only the pages that a workload reads; a live drive begins full "
+            "(precondition.fill)",
+            file=sys.stderr,
+        )
     places: list[str] = []
     with Progress(quiet=quiet) as progress:
         told = False

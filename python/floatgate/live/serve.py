@@ -11,11 +11,13 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from floatgate import build, engine
+from floatgate.lists import drives
 from floatgate.mistakes import UnknownNameError
 from floatgate.result.folder import TABLES
 from floatgate.result.recording import Recording
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
+from floatgate.runs.run import resolve
 from floatgate.settings import Policies, Settings, pairs, policies_of
 
 if TYPE_CHECKING:
@@ -73,6 +75,8 @@ def serve(
     Raises:
         InputError: The drive, a setting, a policy or a place is wrong; the message says where.
     """
+    if begins_full(drive, policy, set):
+        set = [*pairs(set), "precondition.fill=full"]
     words, finder = policies_of(policy, set)
     slowdown = slowdown_of(clock)
     with Recording(out) if out is not None else nullcontext() as folder, _stoppable() as stop:
@@ -101,6 +105,17 @@ def serve(
         if folder:
             result.folder = folder.keep(result.data)
     return result
+
+
+def begins_full(drive: str | PathLike[str], policy: Policies = (), set: Settings = ()) -> bool:
+    """Whether a preset is served full, because it would fill only the pages that a workload reads.
+
+    Nobody knows these of a live drive. A drive file, or a setting, that asks for them is refused.
+    """
+    given = pairs(set)
+    if str(drive) not in drives() or any(one.startswith("precondition.fill") for one in given):
+        return False
+    return bool(resolve(drive, policy=policy, set=set)["precondition"]["fill"] == "touched")
 
 
 def slowdown_of(clock: str) -> float | None:
