@@ -25,7 +25,7 @@ import pytest
 from conftest import Floatgate
 from floatgate import Control, InputError
 from floatgate.live.control import range_of
-from floatgate.live.serve import slowdown_of
+from floatgate.live.serve import begins_full, slowdown_of
 
 DRIVE = """
 schema = "floatgate.drive/1"
@@ -471,6 +471,12 @@ def test_a_full_file_system_refuses_writes_and_the_server_goes_on(
         is_kept_through_a_full_host(server, 1000, fill)
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+def test_a_preset_that_fills_what_a_workload_reads_is_served_full() -> None:
+    assert begins_full("agcr")
+    assert not begins_full("modern-tlc-small")
+    assert not begins_full("agcr", set={"precondition.fill": "touched"}), "it is asked for"
 
 
 def test_what_cannot_be_served_is_refused_in_words(floatgate: Floatgate, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ MOST_RUNS = 100_000
 
 
 def too_many(counts: Iterable[int]) -> str | None:
-    """What is wrong with so many values of each axis, counted before any combination is made.
+    """Returns the error of too many combinations of values, counted before any is made.
 
     >>> too_many([1000, 1, 1000])
     '1,000 x 1,000 = 1,000,000 combinations are more than 100,000, which is the limit'
