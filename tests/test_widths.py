@@ -184,8 +184,8 @@ TYPED = [
     "--help", "drives", "drives modern-tlc", "policies", "policies victim", "chips",
     "chips c-mlc64", "explain", "explain input::unknown-name", "explain gc-never-ran", "init made",
     "config check agcr", "drives agrc", "rum", "run", "run agcr", "run agcr nowl", "explain wrong",
-    "run agcr zipf --seed x", "serve agcr", "serve agcr --listen 1.2.3.4:1 --set "
-    "precondition.fill=none", "top nowhere", "smart nowhere", "sweep nowhere.toml", "results 'X Y'",
+    "run agcr zipf --seed x", "serve agcr --set precondition.fill=touched",
+    "serve agcr --listen 1.2.3.4:1 --set precondition.fill=none", "top nowhere", "smart nowhere", "sweep nowhere.toml", "results 'X Y'",
     "report nowhere", "view nowhere", "chips --seed 1", "trace list mrs", "reproduce agrc",
     "compare agcr zipf --policy victim=x,y --seed 1,2 --bars waff", "fault nowhere",
 ]  # fmt: skip
