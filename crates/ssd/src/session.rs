@@ -1,9 +1,12 @@
 //! A run whose requests come one by one from outside, as those of a live drive do.
 //!
-//! It comes to the same as [`Sim::run`] over the requests that came, to the bit. For that, a request
-//! never arrives at an instant at which something else happens: whether it came before or after would
-//! depend on when its arrival was planned, and here nobody plans it. And the last request must be the
-//! last thing that the drive is told, because a run goes on differently once nothing more can come.
+//! The result equals that of [`Sim::run`] over the requests that came, to the bit. Two rules make
+//! it so:
+//!
+//! * A request never arrives at an instant at which something else happens. Its order there would
+//!   depend on when its arrival was planned, and nobody plans it in a session.
+//! * The last request must be the last event that the drive is told, because a run continues
+//!   differently once no more can come.
 
 use crate::config::Drive;
 use crate::precondition::Preconditioned;
@@ -242,7 +245,7 @@ impl Session {
     /// The result, after [`Session::close`]. `about` says where the requests came from.
     pub fn report(mut self, about: &About) -> Report {
         self.sim.finish();
-        // Whoever takes the record may have had enough; the result is whole all the same.
+        // The receiver may have stopped taking the record. The result is complete all the same.
         let _ = self.sim.end_record();
         let Self { drive, mut sim, state, used_before, alignment, .. } = self;
         report(&drive, about, 0, &alignment, &state, used_before, &mut sim)

@@ -1,6 +1,6 @@
-//! When requests arrive: the recorded times of an open loop, the free places of a closed one, think
-//! times, and closed loops beside all that. It pushes them into the drive through the door that
-//! others may use as well.
+//! The times of arrivals: the recorded times of an open loop, the free places of a closed one,
+//! think times, and closed loops beside all that. It submits requests through the same interface as
+//! any other client.
 
 use super::backlog::Backlog;
 use super::flows::Arbiter;
@@ -146,7 +146,7 @@ pub(crate) struct Feeder {
     shift: Dur,
     /// The recorded time of the previous request, for think times.
     previous: Time,
-    /// What arrivals found, where they do not wait for completions.
+    /// The backlog that arrivals found, if they do not wait for completions.
     backlog: Option<Box<Backlog>>,
     closed: Vec<ClosedLoop>,
     /// Some closed loop may ask.
@@ -182,8 +182,8 @@ impl Feeder {
         }
     }
 
-    /// Lets an arbiter choose between flows of these weights, with so many requests inside at most; each
-    /// closed loop says whose it is.
+    /// Lets an arbiter choose between flows of these weights, with at most `inside` requests in the
+    /// drive. Each closed loop names its flow.
     pub(crate) fn arbitrate(
         &mut self,
         settings: &Host,
@@ -206,18 +206,18 @@ impl Feeder {
         self.closed.iter().chain(self.arbiter.iter().flat_map(|arbiter| arbiter.loops()))
     }
 
-    /// What the arbiter counted, if there is one.
+    /// The counts of the arbiter, if there is one.
     pub(crate) fn arbiter_counters(&self) -> Vec<(&'static str, f64)> {
         self.arbiter.as_ref().map_or_else(Vec::new, |arbiter| arbiter.counters())
     }
 
-    /// What shows that the drive could not keep up with the arrivals by `end`, if it could not.
+    /// The evidence that the drive could not keep up with the arrivals by `end`, if it could not.
     pub(crate) fn overload(&self, end: Time) -> Option<Overload> {
         let outside = self.arbiter.as_ref().map(|arbiter| arbiter.backlog());
         outside.unwrap_or(self.backlog.as_deref())?.overload(end)
     }
 
-    /// Somebody else pushes a request that arrives at `at` and finds so many inside.
+    /// Another client submits a request that arrives at `at` and finds `inside` requests.
     pub(crate) fn note_arrival(&mut self, at: Time, inside: u32) {
         if let Some(backlog) = &mut self.backlog {
             backlog.arrival(at, inside, false);
@@ -305,7 +305,7 @@ impl Feeder {
     #[cold]
     #[inline(never)]
     fn push_closed<D: Interface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
-        // What a buffer answers at once makes a place at once.
+        // An immediate answer of the buffer frees a place immediately.
         while std::mem::take(&mut self.closed_due) {
             for of in 0..self.closed.len() {
                 if let Some(request) = self.closed[of].take(drive.now())? {
@@ -326,7 +326,7 @@ impl Feeder {
     }
 }
 
-/// What a run asks of it, in the order of a turn. With an arbiter, that does all this.
+/// The calls of a run, in the order of a turn. With an arbiter, the arbiter does all this.
 impl Feeder {
     /// Plans the first arrival and pushes what arrives at once.
     pub(crate) fn start<D: Interface>(

@@ -338,11 +338,11 @@ fn each_wrong_value_has_its_kind_and_message() {
             "the drive has 549755813888 physical pages, and page numbers end at 4294967294; larger pages make fewer",
         ),
         (with("4KiB", "2GiB"), Kind::Value, "`geometry.page-size` is 2GiB"),
-        (with("4KiB", "4KB"), Kind::Value, "a page of 4kB is no multiple of a sector of 512B"),
+        (with("4KiB", "4KB"), Kind::Value, "a page of 4kB is not a multiple of a sector of 512B"),
         (
             extra("[host]\nsector = \"0B\""),
             Kind::Value,
-            "a page of 4KiB is no multiple of a sector of 0B",
+            "a page of 4KiB is not a multiple of a sector of 0B",
         ),
         (
             with("read = \"50us\"", "read = [\"50us\", \"60us\", \"70us\"]"),
@@ -639,7 +639,7 @@ fn several_texts_are_shown_together_and_in_colour() {
     let text = "base = \"agcr\"\n[geometry]\npage-size = \"1000B\"\n";
     file(text).shows(
         r#"
-error[config::value]: a page of 1kB is no multiple of a sector of 512B
+error[config::value]: a page of 1kB is not a multiple of a sector of 512B
   --> agcr:42:10
    |
 42 | sector = "512B"
