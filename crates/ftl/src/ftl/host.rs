@@ -1,6 +1,6 @@
 //! What the host does to the drive: reads, writes, trims; and who is told of it.
 
-use super::job::Condition;
+use super::job::JobCondition;
 use crate::{
     Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, Placement, Plan, ReadDisturb, Role,
     StreamId, Waiting, Watch, WriteCtx,
@@ -267,7 +267,7 @@ impl<K: Kit> Ftl<K> {
     pub(crate) fn unpin(&mut self, ppn: Ppn) {
         let block = self.space.geometry.block_of(ppn);
         if self.space.blocks.unpin(block) {
-            self.jobs.release(Condition::Pins(block));
+            self.jobs.release(JobCondition::Pins(block));
         }
     }
 
@@ -285,7 +285,7 @@ impl<K: Kit> Ftl<K> {
         if self.space.program(block, ppn, data, tag.source) {
             self.close(block, now);
         }
-        self.jobs.release(Condition::Program(block));
+        self.jobs.release(JobCondition::Program(block));
         if self.answers.interests.has(Interests::PROGRAM) {
             let level = self.level_of(ppn);
             self.tell(&mut |w| w.on_program(lpn, ppn, level, tag, now));

@@ -15,9 +15,9 @@ mod plan;
 
 pub(crate) use collect::Victims;
 pub(crate) use copyback::Copyback;
-pub(crate) use list::{Condition, Jobs};
-use load::{AHEAD, Load};
-pub(crate) use pace::Pace;
+pub(crate) use list::{JobCondition, Jobs};
+use load::{AHEAD, FillProgress};
+pub(crate) use pace::GcPace;
 
 use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, StreamId};
 use collect::Collect;
@@ -26,7 +26,7 @@ use nand::{
     BlockId, DieId, Level, Mode, Operation, Outcome, PlaneId, Ppn, Route, Slots, Source, Store,
     Tag, Verb,
 };
-use plan::{At, Run, Squeeze};
+use plan::{PlanStage, RunningPlan, Squeeze};
 
 type Page<K> = <<K as Kit>::Store as Store>::Page;
 
@@ -54,7 +54,7 @@ enum Task {
     /// Reclaim blocks of the plane until enough are free.
     Collect(Collect),
     /// Run the steps of a plan.
-    Plan(Run),
+    Plan(RunningPlan),
     /// Write one page anew; `None`: that is under way.
     Rewrite(Option<Lpn>),
 }
@@ -65,7 +65,7 @@ impl Task {
     fn pages(&mut self) -> Option<&mut Leaving> {
         match self {
             Self::Collect(Collect::Empty(pages)) => Some(pages),
-            Self::Plan(Run { at: At::Pages(pages), .. }) => Some(pages),
+            Self::Plan(RunningPlan { at: PlanStage::Pages(pages), .. }) => Some(pages),
             Self::Collect(_) | Self::Plan(_) | Self::Rewrite(_) => None,
         }
     }
@@ -150,7 +150,7 @@ pub struct Job<D> {
     after: After<D>,
     task: Task,
     /// Pages that were read, where one command programs several.
-    load: Load<D>,
+    load: FillProgress<D>,
 }
 
 impl<D> Job<D> {
@@ -395,7 +395,7 @@ impl<K: Kit> Ftl<K> {
         let from = slots.first;
         let block = self.space.geometry.block_of(from);
         if !self.space.array().is_written(from) {
-            return self.jobs.park(id, Condition::Program(block));
+            return self.jobs.park(id, JobCondition::Program(block));
         }
         self.space.blocks.pin(block);
         let job = self.jobs.get_mut(id);
@@ -452,11 +452,14 @@ impl<K: Kit> Ftl<K> {
             Task::Collect(_) => job.after = After::Place { from, to, data },
             // The block may be erased meanwhile, so what was read is no longer worth anything.
             Task::Plan(run) => {
-                if let At::Pages(Leaving {
-                    block, dest, then: Then::Erase(_) | Then::Again, ..
+                if let PlanStage::Pages(Leaving {
+                    block,
+                    dest,
+                    then: Then::Erase(_) | Then::Again,
+                    ..
                 }) = run.at
                 {
-                    run.at = At::Retake(block, dest);
+                    run.at = PlanStage::Retake(block, dest);
                     // The space that it waits for may lie in the block that it empties: that must not
                     // be out of garbage collection's reach.
                     self.give_back(block);
@@ -509,12 +512,12 @@ impl<K: Kit> Ftl<K> {
     /// The last page has left a block. `None`: the task goes on at once.
     fn emptied(&mut self, id: JobId, block: BlockId, then: Then, now: Time) -> Option<Next> {
         if then != Then::Stay && self.space.blocks.pins(block) > 0 {
-            return Some(self.jobs.park(id, Condition::Pins(block)));
+            return Some(self.jobs.park(id, JobCondition::Pins(block)));
         }
         let job = self.jobs.get_mut(id);
         match &mut job.task {
             Task::Collect(collect) => *collect = Collect::Yield,
-            Task::Plan(run) => run.at = At::Next,
+            Task::Plan(run) => run.at = PlanStage::Next,
             Task::Rewrite(_) => {}
         }
         match then {
@@ -547,7 +550,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// A free block in the plane, or in any where pages may go to any.
-    pub(crate) fn space_in(&self, plane: PlaneId) -> Condition {
-        Condition::Space((!self.answers.anywhere).then_some(plane))
+    pub(crate) fn space_in(&self, plane: PlaneId) -> JobCondition {
+        JobCondition::Space((!self.answers.anywhere).then_some(plane))
     }
 }
