@@ -3,11 +3,11 @@
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use ssd::kernel::Prio;
-use ssd::record::{CHUNK, Column, Sink, Table, Values};
+use ssd::record::{CHUNK, Column, RunTable, Sink, Values};
 use ssd::workload::{BATCH, Flow, Request, Workload};
 
 use crate::error::{WorkloadError, of_ours, of_trace};
-use crate::worker::Progress;
+use crate::worker::WorkProgress;
 
 /// The words of the columns that have words, in the order of the numbers that stand for them.
 const OPS: [&str; 5] = ["read", "write", "trim", "flush", "write-fua"];
@@ -69,7 +69,7 @@ pub(crate) fn convert(
     workload: &dyn Workload,
     shift_bytes: i64,
     mut sink: Sink,
-    tick: &mut dyn FnMut(Progress) -> bool,
+    tick: &mut dyn FnMut(WorkProgress) -> bool,
 ) -> PyResult<Value> {
     let fail = |e: ssd::workload::TraceError| of_trace(&e);
     let about = workload.about();
@@ -95,16 +95,16 @@ pub(crate) fn convert(
         let mut goes_on = true;
         if rows.time.len() == CHUNK {
             let full = std::mem::replace(&mut rows, Rows::with_room());
-            goes_on = sink(Table::Requests, full.columns(&about.flows));
+            goes_on = sink(RunTable::Requests, full.columns(&about.flows));
         }
         rows.push(later);
-        let progress = Progress { stage: "converting", done, total: about.requests, now_ns };
+        let progress = WorkProgress { stage: "converting", done, total: about.requests, now_ns };
         if !tick(progress) || !goes_on {
             // The error that stopped it was raised already, and takes precedence.
             return Err(of_ours("stopped by nobody"));
         }
     }
-    if !rows.time.is_empty() && !sink(Table::Requests, rows.columns(&about.flows)) {
+    if !rows.time.is_empty() && !sink(RunTable::Requests, rows.columns(&about.flows)) {
         return Err(of_ours("stopped by nobody"));
     }
     Ok(json!({

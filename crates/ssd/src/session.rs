@@ -23,7 +23,7 @@ pub struct WornOut;
 
 /// How a drive stands, counted from the start of the session; of blocks, those that it has.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Standing {
+pub struct SessionState {
     /// Pages programmed for the host, and for whatever reason.
     pub programs: (u64, u64),
     /// Bytes of a page.
@@ -91,7 +91,7 @@ impl Session {
     }
 
     /// How it stands now.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> SessionState {
         let (sim, geometry) = (&self.sim, &self.drive.geometry);
         let (ftl, counts) = (sim.ftl(), sim.ftl().counts());
         let erases = ftl.array().erases().as_slice();
@@ -103,7 +103,7 @@ impl Session {
         let (least, most) = ends.expect("a drive has blocks");
         let spare = geometry.pages() as u64 - u64::from(self.drive.logical_pages);
         let lost = counts.retired * u64::from(geometry.pages_per_block());
-        Standing {
+        SessionState {
             programs: (counts.program[Source::Host], counts.program.total()),
             page_bytes: geometry.page_size().get(),
             erases: (least, mean(erases), most),
