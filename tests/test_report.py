@@ -21,7 +21,8 @@ from floatgate.report.drawing import Drawn
 from floatgate.report.names import Names
 from floatgate.report.page import difference
 from floatgate.report.plots import draw
-from floatgate.result.measures import MEASURES, find, unit_of
+from floatgate.result.measures import MEASURES, find
+from floatgate.result.units import unit_of
 from floatgate.result.values import flat
 
 SMALL = {
@@ -222,7 +223,7 @@ def test_findings_stand_beside_what_was_published(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert 'data-value="1200000.0"' in page
     assert "Some &lt;b&gt;prose&lt;/b&gt;." in page
-    said = "Of 3 published claims 2 are reproduced and 1 holds in direction; 1 of the 3 rests on"
+    said = "2 published numbers: 1 reproduced, 1 direction. 1 published relation: 1 reproduced."
     assert page.index("<h1>") < page.index(said) < page.index("Some &lt;b&gt;")
     assert "not with the trace itself" in page
     plain = Report("A page", report.runs, tables=[Table("T", findings[:1])])

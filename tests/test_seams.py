@@ -91,7 +91,7 @@ impl Wear for Probe {
 
 BOOKING = """//! A tenth of the time that a request spent in the array goes to the cause under test.
 
-use crate::device::Spent;
+use crate::ops::Spent;
 use nand::Cause;
 
 pub(super) fn book(spent: &mut Spent) {

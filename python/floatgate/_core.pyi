@@ -462,7 +462,7 @@ class Future:
     """How often each page will be read between two writes: what no drive can know."""
 
     def reads(self, lpn: int, writes: int) -> int:
-        """Returns how often a page is read after so many writes; 255 stands for more too."""
+        """Returns how often a page is read after this number of writes; 255 stands for more too."""
 
 @final
 class Random:

@@ -6,7 +6,7 @@ use kernel::Idx;
 use nand::{BlockId, Each, Level, Mode, Packed, Ppn};
 
 /// The cost level at which each page was programmed, kept only when levels vary.
-pub(crate) struct Levels {
+pub(crate) struct PageLevels {
     /// That of all pages, if levels do not vary.
     pub(crate) constant: Option<Level>,
     /// That of an operation until it begins.
@@ -14,7 +14,7 @@ pub(crate) struct Levels {
     packed: Packed<Level>,
 }
 
-impl Levels {
+impl PageLevels {
     /// `pages` pages, all at the level `initial`; `constant`: they stay there.
     pub(crate) fn new(pages: usize, constant: Option<Level>, initial: Level) -> Self {
         let pages = if constant.is_some() { 0 } else { pages };
@@ -54,7 +54,8 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    /// Of so many blocks, which endure so many reads in each mode; of none, when nobody counts.
+    /// Columns of `blocks` blocks, with the host reads that they endure in each mode. They are
+    /// empty if no policy counts reads.
     pub(crate) fn new(blocks: usize, limits: Each<Mode, u32>) -> Self {
         let each = vec![0; blocks];
         Self { each, limits, relieved: false, awaited: false, left: Vec::new() }

@@ -1,4 +1,4 @@
-//! The FTL: its parts, and how it begins and ends. What it does lies in the files of this module.
+//! The FTL: its parts, its construction and its end. The files of this module have its operations.
 
 mod fill;
 mod host;
@@ -9,18 +9,18 @@ mod stage;
 
 pub use job::{Job, JobId, Next};
 
-use crate::columns::{Levels, Reads};
+use crate::columns::{PageLevels, Reads};
 use crate::space::{Demands, Space};
 use crate::{
     Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Kit, Map, Order,
     PageChoice, Placement, Policies, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
 };
-use job::{Jobs, Pace, Victims};
+use job::{GcPace, Jobs, Victims};
 use nand::{Array, Each, Geometry, PlaneId, Store};
 use stage::Staged;
 use std::io::{self, Read, Write};
 
-/// What the policies have answered once, before the run.
+/// The answers that policies gave once, before the run.
 pub(crate) struct Answers {
     /// The interests of all of them.
     pub(crate) interests: Interests,
@@ -46,7 +46,7 @@ pub struct Ftl<K: Kit> {
     pub policies: Policies<K>,
     pub(crate) answers: Answers,
     pub(crate) victims: Victims,
-    pub(crate) levels: Levels,
+    pub(crate) levels: PageLevels,
     pub(crate) reads: Reads,
     pub(crate) host_pages: u64,
     /// Written before the run, and not in flash yet.
@@ -89,7 +89,7 @@ impl<K: Kit> Ftl<K> {
             map: Map::new(&geometry, config.logical_pages),
             jobs: Jobs::new(&geometry),
             victims: Victims::new(&config),
-            levels: Levels::new(
+            levels: PageLevels::new(
                 geometry.pages(),
                 policies.cost.constant(),
                 policies.cost.initial(),
@@ -129,7 +129,7 @@ impl<K: Kit> Ftl<K> {
         self.space.counts.erase.total() > 0
     }
 
-    /// What has been done so far.
+    /// The counts so far.
     #[inline] // so that who wants one of them takes that one
     pub fn counts(&self) -> Counts {
         let (jobs, host_pages) = (&self.jobs.counts, self.host_pages);
@@ -160,9 +160,9 @@ impl<K: Kit> Ftl<K> {
         std::mem::take(&mut self.space.freed)
     }
 
-    /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh, so that
-    /// a run does not depend on whether its first state was computed or loaded: what a saved state
-    /// has no place for ([`Ftl::save`]) begins anew here.
+    /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh.
+    /// Everything that a saved state does not contain ([`Ftl::save`]) is reset here. So a run does
+    /// not depend on whether its first state was computed or loaded.
     pub fn begin_run(&mut self, mut policies: Policies<K>) {
         assert!(self.running_jobs() == 0, "preconditioning left jobs behind");
         assert!(self.staged.iter().all(Vec::is_empty), "preconditioning left pages behind");
@@ -172,13 +172,13 @@ impl<K: Kit> Ftl<K> {
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
         if self.config.gc.paced {
-            self.jobs.pace = Pace::new(geometry.planes(), self.answers.anywhere);
+            self.jobs.pace = GcPace::new(geometry.planes(), self.answers.anywhere);
         }
         self.victims = Victims::new(&self.config);
         self.host_pages = 0;
         self.space.begin_run();
         self.reads.begin_run();
-        self.levels = Levels::new(
+        self.levels = PageLevels::new(
             geometry.pages(),
             self.policies.cost.constant(),
             self.policies.cost.initial(),
@@ -186,8 +186,8 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly
-    /// one place, and that the referee agrees. Takes time in proportion to the drive: for tests,
-    /// and once at the end of a run.
+    /// one place, and that the array agrees. The time grows with the drive, so it is meant for
+    /// tests and for the end of a run.
     pub fn check(&self) -> Result<(), String> {
         self.space.check(&self.map)
     }
@@ -232,13 +232,13 @@ impl<K: Kit> Ftl<K> {
         self.check_quiet().and_then(|()| self.space.check_but_map(&self.map)).map_err(|_| Damaged)
     }
 
-    /// Says of the block whose erase is done next whether rest between its cycles has healed it: it
-    /// then goes on, although it has had the cycles that it is rated for.
+    /// Tells whether rest between its cycles has healed the block whose erase is done next. A
+    /// healed block stays in use, although it has had the cycles that it is rated for.
     pub fn set_healed(&mut self, healed: bool) {
         self.space.healed = healed;
     }
 
-    /// What [`Config::spare_needed`] says, and what this drive's policies keep from data.
+    /// The pages of [`Config::spare_needed`] and those that this drive's policies keep from data.
     pub fn spare_needed(&self) -> u64 {
         self.space.demands.pages - u64::from(self.config.logical_pages)
     }

@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use serde_json::Value;
-use ssd::record::{Arrivals, CHUNK, Sink, Table, described};
+use ssd::record::{Arrivals, CHUNK, Sink, RunTable, described};
 use ssd::workload::{BATCH, Request, Workload};
 
 use crate::error::{WorkloadError, of_ours, of_trace};
-use crate::worker::Progress;
+use crate::worker::WorkProgress;
 
 /// Hands every request to `sink`, whose addresses are already moved by `shift_bytes`; returns what
 /// is known of the workload.
@@ -14,7 +14,7 @@ pub(crate) fn convert(
     workload: &dyn Workload,
     shift_bytes: i64,
     mut sink: Sink,
-    tick: &mut dyn FnMut(Progress) -> bool,
+    tick: &mut dyn FnMut(WorkProgress) -> bool,
 ) -> PyResult<Value> {
     let fail = |e: ssd::workload::TraceError| of_trace(&e);
     let about = workload.about();
@@ -40,16 +40,16 @@ pub(crate) fn convert(
         let mut goes_on = true;
         if rows.len() == CHUNK {
             let full = std::mem::replace(&mut rows, Arrivals::default());
-            goes_on = sink(Table::Requests, full.columns(&about.flows));
+            goes_on = sink(RunTable::Requests, full.columns(&about.flows));
         }
         rows.push(later);
-        let progress = Progress { stage: "converting", done, total: about.requests, now_ns };
+        let progress = WorkProgress { stage: "converting", done, total: about.requests, now_ns };
         if !tick(progress) || !goes_on {
             // The error that stopped it was raised already, and takes precedence.
             return Err(of_ours("stopped by nobody"));
         }
     }
-    if rows.len() > 0 && !sink(Table::Requests, rows.columns(&about.flows)) {
+    if rows.len() > 0 && !sink(RunTable::Requests, rows.columns(&about.flows)) {
         return Err(of_ours("stopped by nobody"));
     }
     let skipped = source.skipped();

@@ -38,10 +38,10 @@ pub use embedded::{Done, Embedded, Refused, Submission};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
 pub use progress::{Progress, Stage};
-pub use result::{Report, Timing, result_shape};
+pub use result::{Report, WallTimes, result_shape};
 pub use run::{
     Client, NoCache, Planned, RunError, StateCache, ftl_of, generator, generator_alone, memory,
     open_session, planned, run, run_recorded,
 };
-pub use session::{Session, Standing, WornOut};
+pub use session::{Session, SessionState, WornOut};
 pub use sim::WaitStats;

@@ -1,8 +1,10 @@
 //! One run: a resolved drive, a workload, and out comes a report.
 
-use crate::config::{Age, Drive, Fill, Foreground, HostMode, Load, Pace, before_run, capacity};
-use crate::host::Tenants;
-use crate::precondition::{Checkpoints, Preconditioned, Standing, precondition, resumably};
+use crate::config::{
+    Age, Drive, Fill, Foreground, GcPacing, HostMode, WorkloadDemand, before_run, capacity,
+};
+use crate::host::RunFlows;
+use crate::precondition::{AgeingState, Checkpoints, Preconditioned, precondition, resumably};
 use crate::presets::presets;
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
@@ -21,7 +23,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 use workload::{
     About, AddressWrap, Alignment, Flow, Flows, Generator, Op, OutOfRange, Pattern, Portion,
-    Request, Source, TraceError, Workload,
+    Request, RequestSource, TraceError, Workload,
 };
 
 /// Where preconditioned drives are kept between runs. The rim decides whether and where; what is
@@ -74,11 +76,11 @@ impl From<Interrupted> for RunError {
 
 /// Watches a source's requests go by, for what the report says about the workload.
 struct Observed {
-    inner: Box<dyn Source>,
+    inner: Box<dyn RequestSource>,
     alignment: Alignment,
 }
 
-impl Source for Observed {
+impl RequestSource for Observed {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.inner.fill(batch)?;
         self.alignment.observe(batch);
@@ -139,7 +141,7 @@ pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
             stop: drive.ftl.gc.stop,
             background_stop: drive.ftl.gc.background_stop,
             one_by_one: drive.ftl.gc.foreground == Foreground::One,
-            paced: drive.ftl.gc.pace == Pace::PerWrite,
+            paced: drive.ftl.gc.pace == GcPacing::PerWrite,
         },
         endurance: drive.endurance_left(),
         seed: drive.seed,
@@ -184,7 +186,7 @@ pub fn run_recorded(
         return Err(RunError::Stopped);
     }
     let mut arbiter = drive.policies.arbiter();
-    let tenants = Tenants::of(&drive.host, workload.about(), arbiter.merges())
+    let tenants = RunFlows::of(&drive.host, workload.about(), arbiter.merges())
         .map_err(RunError::Generator)?;
     let Flows { open, closed } = tenants.heard(workload.flows()?);
     let mut source = Observed { inner: open, alignment: Alignment::new() };
@@ -220,7 +222,7 @@ fn folded(drive: &mut Drive, workload: Box<dyn Workload>) -> Result<Box<dyn Work
         return Ok(Box::new(fold));
     };
     let part = Portion::new(Box::new(fold), years.of.get(), seed, page, pages)?;
-    years.load = Some(Load { written: part.written(), requests: part.requests() });
+    years.load = Some(WorkloadDemand { written: part.written(), requests: part.requests() });
     Ok(Box::new(part))
 }
 
@@ -255,7 +257,7 @@ pub fn open_session(
     let unknown = Unknown::new(names, capacity(drive));
     let mut arbiter = drive.policies.arbiter();
     arbiter.attach(&drive.geometry, drive.logical_pages);
-    let tenants = Tenants::of(&drive.host, &unknown.0, arbiter.merges());
+    let tenants = RunFlows::of(&drive.host, &unknown.0, arbiter.merges());
     let tenants = tenants.map_err(|what| wrong.push(what));
     let Some(tenants) = tenants.ok().filter(|_| wrong.is_empty()) else {
         return Err(RunError::Generator(wrong.join("\n")));
@@ -381,14 +383,14 @@ impl Workload for Unknown {
         &self.0
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(Nothing))
     }
 }
 
 struct Nothing;
 
-impl Source for Nothing {
+impl RequestSource for Nothing {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         Ok(())
@@ -560,10 +562,10 @@ struct Unfinished<'a, K: Kit> {
 }
 
 impl<K: Kit> Checkpoints<K> for Unfinished<'_, K> {
-    fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<Standing> {
+    fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<AgeingState> {
         let mut kept = self.cache.load(self.key)?;
         ftl.expect_many_writes();
-        if let Some(standing) = Standing::read(&mut *kept)
+        if let Some(standing) = AgeingState::read(&mut *kept)
             && ftl.restore(&mut *kept).is_ok()
         {
             ftl.begin_run((self.policies)());
@@ -573,7 +575,7 @@ impl<K: Kit> Checkpoints<K> for Unfinished<'_, K> {
         None
     }
 
-    fn keep(&mut self, ftl: &mut Ftl<K>, standing: &Standing) {
+    fn keep(&mut self, ftl: &mut Ftl<K>, standing: &AgeingState) {
         self.cache.store(self.key, &mut |to| {
             to.write_all(&standing.to_bytes())?;
             ftl.save(to)

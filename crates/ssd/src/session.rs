@@ -9,7 +9,7 @@
 //! [`Feeder`] reads from a source that never ends until [`Session::close`].
 
 use crate::config::Drive;
-use crate::host::{Feeder, Interface, Tenants};
+use crate::host::{Feeder, Interface, RunFlows};
 use crate::precondition::Preconditioned;
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
@@ -20,7 +20,7 @@ use kernel::{Dur, Prio, Time, TimeSum};
 use nand::Source;
 use policies::{Arbitration, Builtin};
 use std::collections::VecDeque;
-use workload::{About, Alignment, Flow, Op, Request, Source as Requester, TraceError};
+use workload::{About, Alignment, Flow, Op, Request, RequestSource, TraceError};
 
 /// The drive's life has ended: it takes no more requests.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -28,7 +28,7 @@ pub struct WornOut;
 
 /// How a drive stands, counted from the start of the session; of blocks, those that it has.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Standing {
+pub struct SessionState {
     /// Pages programmed for the host, and for whatever reason.
     pub programs: (u64, u64),
     /// Bytes of a page.
@@ -57,7 +57,7 @@ pub struct Session {
     came: Came,
     /// The tokens of requests that are not inside yet, by flow.
     tokens: Vec<VecDeque<u32>>,
-    tenants: Tenants,
+    tenants: RunFlows,
     /// There are no queues of flows.
     merges: bool,
     /// Nothing happens in the drive when requests are done: it does not matter when it learns that
@@ -81,7 +81,7 @@ const PASS_LOOKS: u64 = 1 << 12;
 #[derive(Default)]
 struct Came(Vec<Request>);
 
-impl Requester for Came {
+impl RequestSource for Came {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         batch.append(&mut self.0);
@@ -147,7 +147,7 @@ impl Session {
     pub(crate) fn new(
         drive: Drive,
         mut sim: Sim<Builtin>,
-        tenants: Tenants,
+        tenants: RunFlows,
         state: Preconditioned,
         used_before: u64,
     ) -> Self {
@@ -193,7 +193,7 @@ impl Session {
     }
 
     /// How it stands now.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> SessionState {
         let (sim, geometry) = (&self.sim, &self.drive.geometry);
         let (ftl, counts) = (sim.ftl(), sim.ftl().counts());
         let erases = ftl.array().erases().as_slice();
@@ -205,7 +205,7 @@ impl Session {
         let (least, most) = ends.expect("a drive has blocks");
         let spare = geometry.pages() as u64 - u64::from(self.drive.logical_pages);
         let lost = counts.retired * u64::from(geometry.pages_per_block());
-        Standing {
+        SessionState {
             programs: (counts.program[Source::Host], counts.program.total()),
             page_bytes: geometry.page_size().get(),
             erases: (least, mean(erases), most),

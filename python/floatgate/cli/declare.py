@@ -13,7 +13,6 @@ import re
 import textwrap
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
@@ -97,6 +96,8 @@ class _Number(click.ParamType[float]):
         if not found:
             return ""
         steps = {"": 0, "k": 3, "m": 6, "g": 9}[found[3].lower()] + int(found[2] or 0)
+        from decimal import Decimal
+
         number = Decimal(found[1]).scaleb(min(steps, 30))
         if number != int(number) or number > GREATEST:
             return ""

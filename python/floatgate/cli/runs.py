@@ -34,7 +34,8 @@ from floatgate.workloads.reading import Reading
 @ends_with(choices)
 @example(
     "floatgate run modern-tlc-small random-write --steady",
-    "floatgate run modern-tlc my-trace.csv.zst --set host.out-of-range=compact --out results",
+    "floatgate run modern-tlc my-trace.csv.zst \\",
+    "    --set host.out-of-range=compact --out results",
 )
 @opens_files
 @reads

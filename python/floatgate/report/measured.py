@@ -28,8 +28,9 @@ from floatgate.report.drawing import (
 )
 from floatgate.report.model import Plot
 from floatgate.report.names import SEED, Names, as_number
-from floatgate.result.measures import MEASURES, UNITS, Measure, find
+from floatgate.result.measures import MEASURES, Measure, find
 from floatgate.result.names import brief
+from floatgate.result.units import UNITS
 
 
 def bars(plot: Plot, names: Names) -> Iterator[Drawn]:

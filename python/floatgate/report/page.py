@@ -22,9 +22,10 @@ from floatgate.result import declared
 from floatgate.result.answers import answer
 from floatgate.result.comparison import Comparison
 from floatgate.result.conclusions import conclusions
-from floatgate.result.measures import UNITS, change, columns, is_number, warnings, within
+from floatgate.result.measures import change, columns, warnings
 from floatgate.result.names import brief, label, where
 from floatgate.result.run import Result
+from floatgate.result.units import UNITS, is_number, within
 from floatgate.result.values import flat
 from floatgate.words import duration, number
 

@@ -22,8 +22,8 @@ from floatgate.report.drawing import (
 )
 from floatgate.report.model import Plot
 from floatgate.report.names import Names
-from floatgate.result.measures import UNITS
 from floatgate.result.run import Result
+from floatgate.result.units import UNITS
 from floatgate.result.values import LEVELS, OPERATIONS, PARTS, SOURCES, called, delays
 from floatgate.words import several
 

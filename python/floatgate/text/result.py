@@ -7,8 +7,8 @@ from typing import Any
 
 from floatgate.result import declared
 from floatgate.result.answers import FEW, amplification, answer
-from floatgate.result.measures import UNITS, is_number, unit_of, within
 from floatgate.result.run import Result
+from floatgate.result.units import UNITS, is_number, unit_of, within
 from floatgate.result.values import OPERATIONS, called, data, delays, flat, slowest
 from floatgate.text import explained
 from floatgate.words import (

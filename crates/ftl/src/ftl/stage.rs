@@ -5,14 +5,14 @@ use crate::{Ftl, Kit, Lpn, Placement, StreamId};
 use kernel::Time;
 use nand::{Source, Store, Tag};
 
-/// Pages that were written and are not in flash yet, each with its data: one tray if a page may go to
-/// any plane, otherwise one for each plane.
+/// Pages that were written and are not in flash yet, each with its data. There is one buffer if a
+/// page may go to any plane, and otherwise one for each plane.
 pub(crate) type Staged<D> = Vec<Vec<(Lpn, D)>>;
 
 type Page<K> = <<K as Kit>::Store as Store>::Page;
 
 impl<K: Kit> Ftl<K> {
-    /// Takes a page. `false`: its tray is full, and there is no room in flash.
+    /// Takes a page. `false`: its buffer is full, and flash has no space for it.
     pub(crate) fn stage(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         let at = self.tray_of(lpn);
         let tray = &mut self.staged[at];
@@ -39,7 +39,7 @@ impl<K: Kit> Ftl<K> {
         place.map(|place| self.staged[at].remove(place)).is_some()
     }
 
-    /// Programs what waits in trays: filling or ageing is over. What it lacks is padding.
+    /// Programs the pages that wait when filling or ageing ends. Missing pages are padding.
     ///
     /// # Panics
     ///
@@ -55,7 +55,7 @@ impl<K: Kit> Ftl<K> {
         let first = self.staged[at][0].0;
         let home = self.policies.placement.spread(first);
         let tag = Tag::of(Source::Host);
-        // Where the pages lay is anywhere, and each would miss the caches one after the other.
+        // Their old slots lie anywhere, so one after the other each would miss the caches.
         self.staged[at]
             .iter()
             .for_each(|(lpn, _)| self.map.prefetch_slot(*lpn, &self.space.geometry));

@@ -16,13 +16,14 @@ pub(super) struct Plane {
     pub(super) free: VecDeque<BlockId>,
     /// Reclaiming was needed and found nothing to gain; to be tried again when a page dies.
     pub(super) starved: bool,
-    /// What collection empties fits its open block, so that it does without the last free one.
+    /// The victim fits the open block of collection, so collection does not need the last free
+    /// block.
     pub(super) lends_last: bool,
 }
 
-/// What a stream has of a plane.
+/// The blocks that a stream has in a plane.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-pub(super) struct Share {
+pub(super) struct StreamShare {
     /// Its open block.
     pub(super) frontier: Option<BlockId>,
     /// Blocks that hold data of it.
@@ -31,15 +32,15 @@ pub(super) struct Share {
 
 /// All planes, and who writes them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Planes {
+pub(super) struct PlaneColumns {
     pub(super) each: IndexVec<PlaneId, Plane>,
     /// Of each stream in each plane: `plane * streams + stream`.
-    shares: Vec<Share>,
+    shares: Vec<StreamShare>,
     streams: usize,
     pub(super) starving: u32,
 }
 
-impl Planes {
+impl PlaneColumns {
     pub(super) fn new(geometry: &Geometry, streams: usize) -> Self {
         let plane = |p: u32| {
             let blocks = geometry.blocks_of(PlaneId::from_u32(p)).map(BlockId::new);
@@ -47,23 +48,23 @@ impl Planes {
         };
         Self {
             each: IndexVec::from_raw((0..geometry.planes() as u32).map(plane).collect()),
-            shares: vec![Share::default(); geometry.planes() * streams],
+            shares: vec![StreamShare::default(); geometry.planes() * streams],
             streams,
             starving: 0,
         }
     }
 
     #[inline]
-    pub(super) fn share(&self, plane: PlaneId, stream: StreamId) -> Share {
+    pub(super) fn share(&self, plane: PlaneId, stream: StreamId) -> StreamShare {
         self.shares[plane.as_u32() as usize * self.streams + stream.index()]
     }
 
     #[inline]
-    pub(super) fn share_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut Share {
+    pub(super) fn share_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut StreamShare {
         &mut self.shares[plane.as_u32() as usize * self.streams + stream.index()]
     }
 
-    /// Whether the plane starves from now on.
+    /// Marks whether the plane has no victim from now on.
     pub(super) fn set_starved(&mut self, plane: PlaneId, starved: bool) {
         let known = std::mem::replace(&mut self.each[plane].starved, starved);
         self.starving = self.starving + u32::from(starved) - u32::from(known);
@@ -152,7 +153,7 @@ impl<S: Store> Space<S> {
         free.filter(|b| self.geometry.index_in_plane(**b) >= first).count().min(most as usize)
     }
 
-    /// Whether a plane starves: reclaiming was needed and found nothing to gain.
+    /// Whether a plane has no victim: reclaiming was needed and found nothing to gain.
     pub(crate) fn is_starved(&self, plane: PlaneId) -> bool {
         self.planes.each[plane].starved
     }
@@ -175,7 +176,7 @@ impl<S: Store> Space<S> {
         self.planes.set_starved(plane, true);
     }
 
-    /// The plane that starved until now, if this block has something to gain.
+    /// The plane that had no victim until now, if this block has something to gain.
     #[cold]
     pub(crate) fn feed(&mut self, block: BlockId) -> Option<PlaneId> {
         let plane = self.geometry.plane_of(block);
@@ -194,9 +195,9 @@ impl<S: Store> Space<S> {
         }
     }
 
-    /// For whom a victim is collected. A refresh that gives back the block that it took needs
-    /// nothing, even if it came when the plane was just short of space; what it keeps (blocks that
-    /// hold less, or are partly written) is collected for it, whoever comes then.
+    /// The source for which a victim is collected. A refresh that gives back the block that it took
+    /// needs no space, even if the plane was just short of it. Space that it keeps (blocks that
+    /// hold less, or are partly written) is collected for it, at the next collection of any source.
     pub(crate) fn needed_by(&mut self, asked: Source, victim: BlockId) -> Source {
         let plane = self.geometry.plane_of(victim);
         let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) else { return asked };

@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests wait for servers")]
 
-use floatgate_live::{Address, Options, Pace, Ready};
+use floatgate_live::{Address, Options, Ready, TimePace};
 use serde_json::{Value, json};
 use ssd::config::{Layers, load, render};
 use ssd::workload::{ReadOptions, open_trace};
@@ -94,14 +94,14 @@ pub(crate) struct Server {
 impl Server {
     /// Serves a drive from memory with the fast clock.
     pub(crate) fn new(drive: &Drive) -> Self {
-        Self::with(drive, Arc::new(Folder::new()), None, Pace::Fast)
+        Self::with(drive, Arc::new(Folder::new()), None, TimePace::Fast)
     }
 
     pub(crate) fn with(
         drive: &Drive,
         folder: Arc<Folder>,
         store: Option<PathBuf>,
-        pace: Pace,
+        pace: TimePace,
     ) -> Self {
         let options = Options {
             address: Address::Unix(folder.path("s")),

@@ -9,7 +9,7 @@ use crate::config::{Host, HostMode};
 use crate::progress::Interrupted;
 use kernel::{Dur, Time};
 use policies::ArbitrationPolicy;
-use workload::{Alignment, BATCH, Loop, Request, Source as Requester, TraceError, at_speed};
+use workload::{Alignment, BATCH, Loop, Request, RequestSource, TraceError, at_speed};
 
 /// Requests read from the workload but not yet arrived: one batch.
 pub(super) struct Inbox {
@@ -50,7 +50,7 @@ impl Inbox {
     #[inline]
     pub(super) fn peek(
         &mut self,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<Option<Request>, TraceError> {
         if self.at == self.batch.len() {
             if self.exhausted {
@@ -69,7 +69,7 @@ impl Inbox {
 }
 
 /// One closed loop of the workload in a run: it asks again when one of its own requests is answered.
-pub(crate) struct ClosedLoop {
+pub(crate) struct RunningLoop {
     inner: Loop,
     batch: Vec<Request>,
     next: usize,
@@ -78,7 +78,7 @@ pub(crate) struct ClosedLoop {
     alignment: Alignment,
 }
 
-impl ClosedLoop {
+impl RunningLoop {
     fn new(inner: Loop) -> Self {
         let places = inner.depth;
         let batch = Vec::with_capacity(BATCH);
@@ -153,7 +153,7 @@ pub(crate) struct Feeder {
     previous: Time,
     /// What arrivals found, where they do not wait for completions.
     backlog: Option<Box<Backlog>>,
-    closed: Vec<ClosedLoop>,
+    closed: Vec<RunningLoop>,
     /// Some closed loop may ask.
     closed_due: bool,
     /// The workload has no more requests than those of closed loops.
@@ -200,18 +200,18 @@ impl Feeder {
         shares: &[(u32, u32)],
         loops: Vec<Loop>,
     ) {
-        let loops = loops.into_iter().map(|l| (l.flow, ClosedLoop::new(l))).collect();
+        let loops = loops.into_iter().map(|l| (l.flow, RunningLoop::new(l))).collect();
         self.arbiter = Some(Box::new(Arbiter::new(settings, policy, shares, loops)));
     }
 
     /// Adds closed loops.
     pub(crate) fn close_loops(&mut self, loops: Vec<Loop>) {
-        self.closed = loops.into_iter().map(ClosedLoop::new).collect();
+        self.closed = loops.into_iter().map(RunningLoop::new).collect();
         self.closed_due = !self.closed.is_empty();
     }
 
     /// The closed loops.
-    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoop> {
+    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &RunningLoop> {
         self.closed.iter().chain(self.arbiter.iter().flat_map(|arbiter| arbiter.loops()))
     }
 
@@ -241,7 +241,7 @@ impl Feeder {
     fn post_arrival<D: Interface>(
         &mut self,
         drive: &mut D,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<(), Interrupted> {
         self.due = false;
         drive.wake_at(None);
@@ -339,7 +339,7 @@ impl Feeder {
     pub(crate) fn come<D: Interface>(
         &mut self,
         drive: &mut D,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<(), Interrupted> {
         match &mut self.arbiter {
             Some(arbiter) => arbiter.come(drive.now()),
@@ -353,7 +353,7 @@ impl Feeder {
     pub(crate) fn end<D: Interface>(
         &mut self,
         drive: &mut D,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<(), Interrupted> {
         self.inbox(false);
         if self.arbiter.is_none() && !self.due {
@@ -376,7 +376,7 @@ impl Feeder {
     pub(crate) fn start<D: Interface>(
         &mut self,
         drive: &mut D,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<(), Interrupted> {
         if self.arbiter.is_none() {
             self.post_arrival(drive, source)?;
@@ -414,7 +414,7 @@ impl Feeder {
     pub(crate) fn push<D: Interface>(
         &mut self,
         drive: &mut D,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<(), Interrupted> {
         if let Some(arbiter) = &mut self.arbiter {
             return arbiter.push(drive, source);

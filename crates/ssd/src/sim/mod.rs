@@ -30,7 +30,7 @@ pub use crate::host::{
 use crate::clock::{Actor, Clock};
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device, Manner};
-use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Interface, Requests, Trays};
+use crate::host::{Buffer, Feeder, Front, Inside, Interface, Requests, RunningLoop, Trays};
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
 use crate::server::assert_within;
@@ -42,8 +42,8 @@ use policies::ArbitrationPolicy;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use wait::Waits;
-use watch::Watch;
-use workload::{Loop, Request, Source as Requester};
+use watch::RunWatch;
+use workload::{Loop, Request, RequestSource};
 
 /// Why [`Sim::advance`] came back.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -101,7 +101,7 @@ pub struct Sim<K: Kit> {
     queues: Queues,
     /// Pushes the requests of [`Sim::run`], which has it meanwhile.
     feeder: Option<Feeder>,
-    watch: Watch,
+    watch: RunWatch,
 }
 
 impl<K: Kit> Sim<K> {
@@ -146,7 +146,7 @@ impl<K: Kit> Sim<K> {
             waiting_total: 0,
             queues: cost.queues(),
             feeder: Some(Feeder::new(&drive.host)),
-            watch: Watch::new(&ftl),
+            watch: RunWatch::new(&ftl),
             ftl,
         }
     }
@@ -298,7 +298,7 @@ impl<K: Kit> Sim<K> {
     /// Serves all requests of a source, and then what they set off.
     pub fn run(
         &mut self,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
@@ -334,7 +334,7 @@ impl<K: Kit> Sim<K> {
     fn feed(
         &mut self,
         feeder: &mut Feeder,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
@@ -543,7 +543,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// The closed loops.
-    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoop> {
+    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &RunningLoop> {
         self.feeder.iter().flat_map(Feeder::closed_loops)
     }
 }

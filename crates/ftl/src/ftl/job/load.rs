@@ -1,39 +1,39 @@
-//! Where one command programs several pages: those that a job has read wait for others in a tray of
-//! its own. A page moves when the tray is sealed, if the map still points at its old slot.
+//! If one command programs several pages, the pages that a job has read wait in a program buffer of
+//! its own. A page moves when the buffer is flushed, if the map still points at its old slot.
 //!
-//! Collection pads nothing: what is left of a block when the others have moved waits for pages of the
-//! next victim, and the block is *owed* until then. Where the plane has enough free blocks after that,
-//! the next victim is given back, with what it still holds.
+//! Collection adds no padding. When the other pages of a block have moved, the rest waits for pages
+//! of the next victim. The block is *owed* until then. If the plane then has enough free blocks,
+//! the next victim is given back with its remaining pages.
 
-use super::plan::At;
-use super::{After, Collect, Condition, JobId, Leaving, Next, Task, Then};
+use super::plan::PlanStage;
+use super::{After, Collect, JobCondition, JobId, Leaving, Next, Task, Then};
 use crate::{Cost, Dest, Ftl, FtlView, Kit, Lpn, Pages, StreamId};
 use kernel::Time;
 use nand::{BlockId, Ppn, Slots, Source};
 
-/// So many slots before they are read, the map entries of their pages are asked for: a block of many
-/// pages has more of them than a cache holds.
+/// The map entries of pages are prefetched this number of slots before they are read. A block of
+/// many pages has more entries than a cache holds.
 pub(super) const AHEAD: u32 = 256;
 
-/// The tray of a job, and what of it is being programmed.
-pub(super) struct Load<D> {
+/// The program buffer of a job, and its slots that are being programmed.
+pub(super) struct FillProgress<D> {
     /// Pages that were read, in the order in which they were: the slots that they leave.
     read: Vec<(Ppn, D)>,
     /// The same while a whole page is programmed from the register in which it was read.
     apart: Vec<(Ppn, D)>,
     /// Those that a command programs now, in the order of their slots.
     sealed: Vec<(Lpn, Ppn, D)>,
-    /// Blocks whose last pages wait in the tray, and who needs their space.
+    /// Blocks whose last pages wait in the buffer, and the sources that need their space.
     owed: Vec<(BlockId, Source)>,
 }
 
-impl<D> Default for Load<D> {
+impl<D> Default for FillProgress<D> {
     fn default() -> Self {
         Self { read: Vec::new(), apart: Vec::new(), sealed: Vec::new(), owed: Vec::new() }
     }
 }
 
-impl<D> Load<D> {
+impl<D> FillProgress<D> {
     pub(super) fn is_empty(&self) -> bool {
         self.read.is_empty()
     }
@@ -49,7 +49,7 @@ impl<D> Load<D> {
         self.owed.len()
     }
 
-    /// What waits makes way for a page that is programmed by itself.
+    /// Waiting pages make way for a page that is programmed by itself.
     fn set_apart(&mut self) {
         std::mem::swap(&mut self.read, &mut self.apart);
     }
@@ -137,8 +137,8 @@ impl<K: Kit> Ftl<K> {
         Some(self.program(id, slots))
     }
 
-    /// Programs what is in the tray, if that is enough for a command or the `last`; what of it was
-    /// written by the host meanwhile is dropped. `None`: the task goes on.
+    /// Programs the waiting pages, if they are enough for a command or the `last`. Pages that the
+    /// host wrote meanwhile are dropped. `None`: the task continues.
     pub(super) fn program_load(
         &mut self,
         id: JobId,
@@ -198,7 +198,7 @@ impl<K: Kit> Ftl<K> {
         None
     }
 
-    /// What the host has written meanwhile is not moved.
+    /// Drops the pages that the host has written meanwhile.
     fn drop_stale(&mut self, id: JobId) {
         let (geometry, map) = (self.space.geometry, &self.map);
         let read = &mut self.jobs.get_mut(id).load.read;
@@ -221,7 +221,7 @@ impl<K: Kit> Ftl<K> {
         let at = load.owed.iter().position(|(block, _)| !waits(*block))?;
         let (block, needed_by) = load.owed[at];
         if self.space.blocks.pins(block) > 0 {
-            return Some(self.jobs.park(id, Condition::Pins(block)));
+            return Some(self.jobs.park(id, JobCondition::Pins(block)));
         }
         load.owed.remove(at);
         Some(self.erase(id, block, needed_by))
@@ -252,7 +252,7 @@ impl<K: Kit> Ftl<K> {
         self.program_load(id, Dest::Stream(StreamId::GC), true, now)
     }
 
-    /// What a command of the job programmed is there.
+    /// A command of the job has been programmed.
     pub(super) fn written(&mut self, id: JobId, to: Ppn, now: Time) {
         let job = self.jobs.get_mut(id);
         job.after = After::Nothing;
@@ -263,7 +263,7 @@ impl<K: Kit> Ftl<K> {
         self.jobs.get_mut(id).load.sealed = sealed;
     }
 
-    /// There are no slots for the pages in the tray: as [`Ftl::without_slot`].
+    /// There are no slots for the waiting pages: as [`Ftl::without_slot`].
     #[cold]
     fn without_slots(&mut self, id: JobId, to: Dest) -> Option<Next> {
         let geometry = self.space.geometry;
@@ -275,12 +275,12 @@ impl<K: Kit> Ftl<K> {
             Task::Plan(run) => {
                 let first = job.load.read.drain(..).map(|(from, _)| geometry.split(from).1).min();
                 match &mut run.at {
-                    At::Pages(Leaving { then: Then::Stay, cursor, .. }) => {
+                    PlanStage::Pages(Leaving { then: Then::Stay, cursor, .. }) => {
                         *cursor = first.unwrap_or(*cursor);
                     }
-                    At::Pages(Leaving { block, dest, .. }) => {
+                    PlanStage::Pages(Leaving { block, dest, .. }) => {
                         given_back = Some(*block);
-                        run.at = At::Retake(*block, *dest);
+                        run.at = PlanStage::Retake(*block, *dest);
                     }
                     _ => {}
                 }
@@ -296,7 +296,7 @@ impl<K: Kit> Ftl<K> {
         Some(self.jobs.park(id, self.space_in(plane)))
     }
 
-    /// Pages are to be written anew, as many as a command programs, if the policy wants so many.
+    /// Re-writes pages, as many as a command programs, if the policy wants that number.
     pub(super) fn rewrite_several(
         &mut self,
         id: JobId,
@@ -325,7 +325,8 @@ impl<K: Kit> Ftl<K> {
         Some(next)
     }
 
-    /// Whether a page waits in the job's tray: a policy may want again what is not written yet.
+    /// Whether a page waits in the job's buffer. A policy may request a page again before it is
+    /// written.
     fn is_loaded(&self, id: JobId, lpn: Lpn) -> bool {
         let read = &self.jobs.get(id).load.read;
         self.map.lookup(lpn).is_some_and(|at| read.iter().any(|(from, _)| *from == at))
