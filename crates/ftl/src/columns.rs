@@ -6,7 +6,7 @@ use kernel::Idx;
 use nand::{BlockId, Each, Level, Mode, Packed, Ppn};
 
 /// The cost level at which each page was programmed, kept only when levels vary.
-pub(crate) struct Levels {
+pub(crate) struct PageLevels {
     /// That of all pages, if levels do not vary.
     pub(crate) constant: Option<Level>,
     /// That of an operation until it begins.
@@ -14,7 +14,7 @@ pub(crate) struct Levels {
     packed: Packed<Level>,
 }
 
-impl Levels {
+impl PageLevels {
     /// `pages` pages, all at the level `initial`; `constant`: they stay there.
     pub(crate) fn new(pages: usize, constant: Option<Level>, initial: Level) -> Self {
         let pages = if constant.is_some() { 0 } else { pages };

@@ -9,13 +9,13 @@ mod stage;
 
 pub use job::{Job, JobId, Next};
 
-use crate::columns::{Levels, Reads};
+use crate::columns::{PageLevels, Reads};
 use crate::space::{Demands, Space};
 use crate::{
     Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Kit, Map, Order,
     PageChoice, Placement, Policies, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
 };
-use job::{Jobs, Pace, Victims};
+use job::{GcPace, Jobs, Victims};
 use nand::{Array, Each, Geometry, PlaneId, Store};
 use stage::Staged;
 use std::io::{self, Read, Write};
@@ -46,7 +46,7 @@ pub struct Ftl<K: Kit> {
     pub policies: Policies<K>,
     pub(crate) answers: Answers,
     pub(crate) victims: Victims,
-    pub(crate) levels: Levels,
+    pub(crate) levels: PageLevels,
     pub(crate) reads: Reads,
     pub(crate) host_pages: u64,
     /// Written before the run, and not in flash yet.
@@ -89,7 +89,7 @@ impl<K: Kit> Ftl<K> {
             map: Map::new(&geometry, config.logical_pages),
             jobs: Jobs::new(&geometry),
             victims: Victims::new(&config),
-            levels: Levels::new(
+            levels: PageLevels::new(
                 geometry.pages(),
                 policies.cost.constant(),
                 policies.cost.initial(),
@@ -172,13 +172,13 @@ impl<K: Kit> Ftl<K> {
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
         if self.config.gc.paced {
-            self.jobs.pace = Pace::new(geometry.planes(), self.answers.anywhere);
+            self.jobs.pace = GcPace::new(geometry.planes(), self.answers.anywhere);
         }
         self.victims = Victims::new(&self.config);
         self.host_pages = 0;
         self.space.begin_run();
         self.reads.begin_run();
-        self.levels = Levels::new(
+        self.levels = PageLevels::new(
             geometry.pages(),
             self.policies.cost.constant(),
             self.policies.cost.initial(),

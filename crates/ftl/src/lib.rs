@@ -26,7 +26,7 @@ pub use ask::*;
 pub use config::{Config, GcMarks};
 pub use counts::Counts;
 pub use map::{Lpn, Map};
-pub use nand::{Op, OpView, Waited};
+pub use nand::{OpKind, OpView, Waited};
 pub use plan::*;
 pub use space::{Blocks, Damaged, RESERVE, State, seal};
 pub use view::{FtlView, Load, PlaneView};

@@ -1,6 +1,6 @@
 //! Energy and power.
 
-use crate::quantity::{Kind, quantity};
+use crate::quantity::{QuantityKind, quantity};
 
 /// An energy, in femtojoules: up to 18 kJ.
 #[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -14,7 +14,7 @@ pub struct Power(u64);
 
 quantity! {
     Energy,
-    Kind {
+    QuantityKind {
         units: &[
             ("J", 1_000_000_000_000_000),
             ("mJ", 1_000_000_000_000),
@@ -36,7 +36,7 @@ quantity! {
 
 quantity! {
     Power,
-    Kind {
+    QuantityKind {
         units: &[("W", 1_000_000_000), ("mW", 1_000_000), ("uW", 1_000), ("nW", 1)],
         otherwise: ("nW", 1),
         no_unit: "a unit is needed: W, mW, uW, nW",

@@ -15,7 +15,7 @@ impl fmt::Display for QuantityError {
 impl std::error::Error for QuantityError {}
 
 /// How quantities of one kind are written. Each is a whole number of the kind's least unit.
-pub(crate) struct Kind {
+pub(crate) struct QuantityKind {
     /// Every unit and its size. The first that suits a quantity is the one that it is shown in.
     pub(crate) units: &'static [(&'static str, u64)],
     /// Shown with decimals, in a unit that it is at least one of; else in one that divides it.
@@ -36,7 +36,7 @@ pub(crate) struct Kind {
     pub(crate) not_whole: &'static str,
 }
 
-impl Kind {
+impl QuantityKind {
     /// Reads a number and a unit.
     pub(crate) fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         let text = text.trim();
@@ -104,7 +104,7 @@ impl Kind {
 macro_rules! quantity {
     ($name:ident, $kind:expr) => {
         impl $name {
-            const KIND: crate::quantity::Kind = $kind;
+            const KIND: crate::quantity::QuantityKind = $kind;
         }
 
         impl std::str::FromStr for $name {

@@ -1,6 +1,6 @@
 //! Rates of a bus, and of data.
 
-use crate::quantity::{Kind, quantity};
+use crate::quantity::{QuantityKind, quantity};
 use crate::{Bytes, Dur};
 use std::num::NonZeroU32;
 
@@ -14,7 +14,7 @@ pub struct Bandwidth(u64);
 
 quantity! {
     Rate,
-    Kind {
+    QuantityKind {
         units: &[("GT/s", 1_000_000_000), ("MT/s", 1_000_000), ("kT/s", 1_000)],
         decimal: false,
         otherwise: ("MT/s", 1_000_000),
@@ -29,7 +29,7 @@ quantity! {
 
 quantity! {
     Bandwidth,
-    Kind {
+    QuantityKind {
         units: &[("GB/s", 1_000_000_000), ("MB/s", 1_000_000), ("kB/s", 1_000)],
         otherwise: ("MB/s", 1_000_000),
         such: ", such as \"560MB/s\"",

@@ -4,7 +4,7 @@
 //! hold a `u64`: 584 years of nanoseconds, far beyond any run. Overflow is a bug and is caught in
 //! every build with overflow checks.
 
-use crate::quantity::{Kind, quantity};
+use crate::quantity::{QuantityKind, quantity};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
@@ -275,7 +275,7 @@ impl Sum for Dur {
 
 quantity! {
     Dur,
-    Kind {
+    QuantityKind {
         // A month or a leap year has no fixed length, so neither is here; a year is 365 days, as
         // READY counts it (5 years = 1.5768e8 s).
         units: &[

@@ -2,10 +2,10 @@
 //! something happens in the drive. Each sector must be its last version that had to survive, or a later one.
 
 use crate::core::{Core, Who};
-use crate::record::Recording;
-use crate::store::{Memory, Store};
-use crate::versions::Versions;
-use crate::wire::{Command, CommandKind};
+use crate::record::RequestRecording;
+use crate::store::{ByteStore, Memory};
+use crate::versions::DriveData;
+use crate::wire::{CommandKind, NbdCommand};
 use ssd::Drive;
 use ssd::kernel::Rng;
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ struct Lossy {
     every: Option<u64>,
 }
 
-impl Store for Lossy {
+impl ByteStore for Lossy {
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         self.pages.read(offset, into)
     }
@@ -159,14 +159,15 @@ fn stamp(version: u64) -> Vec<u8> {
 
 impl Scenario {
     fn new(drive: &Drive, fault: Fault) -> Self {
-        let session = ssd::open_session(drive, &mut ssd::NoCache, &mut |_| true)
-            .expect("the drive is fit for it");
+        let session =
+            ssd::open_session(drive, ssd::Client::BlockDevice, &mut ssd::NoCache, &mut |_| true)
+                .expect("the drive is fit for it");
         let every = if let Fault::LostWrite(every) = fault { Some(every) } else { None };
         let store = Lossy { pages: Memory::default(), writes: 0, every };
-        let versions = Versions::new(Box::new(store), PAGE);
+        let versions = DriveData::new(Box::new(store), PAGE);
         let one = || History { versions: vec![0], safe: 0, answered: 0 };
         Self {
-            core: Core::new(session, versions, Recording::of_none()),
+            core: Core::new(session, versions, RequestRecording::of_none()),
             fault,
             rng: Rng::named(1, "test/cuts"),
             sectors: (0..SECTORS).map(|_| one()).collect(),
@@ -183,7 +184,7 @@ impl Scenario {
             other => other,
         };
         let (offset, len) = (first as u64 * SECTOR, (len as u64 * SECTOR) as u32);
-        let command = Command { cookie: self.sent, kind, offset, len, fua, data };
+        let command = NbdCommand { cookie: self.sent, kind, offset, len, fua, data };
         self.core.begin(Who { key: 0, number: 1 }, command);
     }
 

@@ -25,7 +25,7 @@ const LARGEST_DRIVE: u64 = 1 << 20;
 const PIECE: usize = 1 << 16;
 
 /// The requests so far; they are kept in files if somebody wants it.
-pub(crate) struct Recording {
+pub(crate) struct RequestRecording {
     files: Option<Files>,
     /// Lines that were not handed over.
     text: String,
@@ -128,7 +128,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-impl Recording {
+impl RequestRecording {
     /// Of nothing but a digest.
     pub(crate) fn of_none() -> Self {
         Self { files: None, text: String::new(), digest: Sha256::new(), lines: 0, name: None }

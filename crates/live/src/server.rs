@@ -1,12 +1,12 @@
 //! Sockets around a drive: one loop, one thread. What clients send is decoded and goes in; what is done
 //! goes back; in between the clock decides how far simulated time may go.
 
-use crate::clock::{Clock, Pace};
+use crate::clock::{TimePace, WallClock};
 use crate::control::{self, Line};
 use crate::core::{Core, Finished, Who};
 use crate::habit::Habit;
 use crate::listen::{Listener, SocketStream};
-use crate::wire::{CommandKind, Decoder, Errno, Export, Step};
+use crate::wire::{CommandKind, Decoder, Errno, Export, WireStep};
 use crate::{Progress, ServeError, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno as OsError;
@@ -72,17 +72,17 @@ impl Client {
     fn refuse_the_rest(&mut self, export: &Export) {
         while !self.deaf {
             match self.decoder.next(export, &mut self.out) {
-                Step::Said => {}
-                Step::Command(command) if command.kind != CommandKind::Disconnect => {
+                WireStep::Said => {}
+                WireStep::Command(command) if command.kind != CommandKind::Disconnect => {
                     let as_read =
                         matches!(command.kind, CommandKind::Read | CommandKind::Status { .. });
                     let (cookie, errno) = (command.cookie, Errno::Shutdown);
                     self.decoder.put_error(&mut self.out, cookie, as_read, errno);
                 }
-                Step::Refused(cookie, as_read, errno) => {
+                WireStep::Refused(cookie, as_read, errno) => {
                     self.decoder.put_error(&mut self.out, cookie, as_read, errno);
                 }
-                Step::More | Step::Close | Step::Command(_) => self.deaf = true,
+                WireStep::More | WireStep::Close | WireStep::Command(_) => self.deaf = true,
             }
         }
     }
@@ -143,10 +143,10 @@ struct Punctuality {
 }
 
 /// A server.
-pub(crate) struct Server<'a> {
+pub(crate) struct NbdServer<'a> {
     core: Core,
     export: Export,
-    clock: Clock,
+    clock: WallClock,
     listener: Listener,
     control: Listener,
     clients: Slab<Client>,
@@ -172,11 +172,11 @@ enum Place {
     Line(usize),
 }
 
-impl<'a> Server<'a> {
+impl<'a> NbdServer<'a> {
     pub(crate) fn new(
         core: Core,
         export: Export,
-        pace: Pace,
+        pace: TimePace,
         listener: Listener,
         control: Listener,
         stop: &'a AtomicBool,
@@ -184,7 +184,7 @@ impl<'a> Server<'a> {
         Self {
             core,
             export,
-            clock: Clock::new(pace),
+            clock: WallClock::new(pace),
             listener,
             control,
             clients: Slab::new(),
@@ -429,20 +429,20 @@ impl<'a> Server<'a> {
         let client = &mut self.clients[key];
         while client.may_ask() && (self.core.has_room() || !client.decoder.is_ready()) {
             match client.decoder.next(&self.export, &mut client.out) {
-                Step::More => return false,
-                Step::Said => {
+                WireStep::More => return false,
+                WireStep::Said => {
                     if client.decoder.is_ready() {
                         client.deadline = None;
                     }
                 }
-                Step::Close => client.deaf = true,
-                Step::Refused(cookie, as_read, errno) => {
+                WireStep::Close => client.deaf = true,
+                WireStep::Refused(cookie, as_read, errno) => {
                     client.decoder.put_error(&mut client.out, cookie, as_read, errno);
                 }
-                Step::Command(command) if command.kind == CommandKind::Disconnect => {
+                WireStep::Command(command) if command.kind == CommandKind::Disconnect => {
                     client.deaf = true;
                 }
-                Step::Command(command) => {
+                WireStep::Command(command) => {
                     client.inside += 1;
                     client.bytes += carried(command.kind, command.len);
                     client.habit.asks(client.inside, Instant::now());

@@ -3,7 +3,7 @@
 //!
 //! After a power cut the store has, of each sector, a version that was safe. The waiting data are gone.
 
-use crate::store::Store;
+use crate::store::ByteStore;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::io;
@@ -22,8 +22,8 @@ struct Newer {
 }
 
 /// The data of a drive: those that are safe in a store, and newer ones in memory.
-pub struct Versions {
-    store: Box<dyn Store>,
+pub struct DriveData {
+    store: Box<dyn ByteStore>,
     page: u64,
     newer: FxHashMap<u32, VecDeque<Newer>>,
     /// Bytes that wait.
@@ -45,9 +45,9 @@ fn pages(page: u64, offset: u64, len: u64) -> impl Iterator<Item = (u32, u32, u3
     })
 }
 
-impl Versions {
+impl DriveData {
     /// For a drive with pages of this size.
-    pub fn new(store: Box<dyn Store>, page: u64) -> Self {
+    pub fn new(store: Box<dyn ByteStore>, page: u64) -> Self {
         let (newer, owed) = (FxHashMap::default(), FxHashMap::default());
         Self { store, page, newer, waiting: 0, owed, unsynced: false, broken: false }
     }

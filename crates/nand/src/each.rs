@@ -50,9 +50,9 @@ pub trait Key: Copy + Eq + Debug + 'static {
     /// One sentence that says what is booked here.
     fn about(self) -> &'static str;
 
-    /// The place of a key; only this file can make a [`Counted`].
+    /// The place of a key; only this file can make a [`KeyPlace`].
     #[doc(hidden)]
-    fn place(self, _: Counted) -> usize;
+    fn place(self, _: KeyPlace) -> usize;
 
     /// A value for each key, in their order.
     #[doc(hidden)]
@@ -62,7 +62,7 @@ pub trait Key: Copy + Eq + Debug + 'static {
 /// Its owner may turn a key into an index.
 #[doc(hidden)]
 #[derive(Copy, Clone, Debug)]
-pub struct Counted(());
+pub struct KeyPlace(());
 
 /// Nothing has this type. Every list has a key that holds it, which nobody can make or has to match:
 /// Rust casts no enum to a number of which a key holds something.
@@ -157,7 +157,7 @@ macro_rules! keys {
             }
 
             #[inline(always)]
-            fn place(self, _: $crate::Counted) -> usize {
+            fn place(self, _: $crate::KeyPlace) -> usize {
                 enum Place { $($Key),+ }
                 // The same number; of a cast the compiler knows that it is a place of the array.
                 let place = match self {
@@ -251,14 +251,14 @@ impl<K: Key, T> Index<K> for Each<K, T> {
     type Output = T;
     #[inline(always)]
     fn index(&self, key: K) -> &T {
-        &self.0.as_ref()[key.place(Counted(()))]
+        &self.0.as_ref()[key.place(KeyPlace(()))]
     }
 }
 
 impl<K: Key, T> IndexMut<K> for Each<K, T> {
     #[inline(always)]
     fn index_mut(&mut self, key: K) -> &mut T {
-        &mut self.0.as_mut()[key.place(Counted(()))]
+        &mut self.0.as_mut()[key.place(KeyPlace(()))]
     }
 }
 
@@ -330,7 +330,7 @@ impl<K: Key> Packed<K> {
 
     /// `len` equal keys.
     pub fn filled(key: K, len: usize) -> Self {
-        let code = key.place(Counted(())) as u8;
+        let code = key.place(KeyPlace(())) as u8;
         let byte = (0..Self::IN_A_BYTE).fold(0, |byte, at| byte | code << (at * Self::BITS));
         Self { bytes: vec![byte; len.div_ceil(Self::IN_A_BYTE)], of: PhantomData }
     }
@@ -347,13 +347,13 @@ impl<K: Key> Packed<K> {
     pub fn set(&mut self, at: usize, key: K) {
         let shift = at % Self::IN_A_BYTE * Self::BITS;
         let byte = &mut self.bytes[at / Self::IN_A_BYTE];
-        *byte = *byte & !(Self::MASK << shift) | (key.place(Counted(())) as u8) << shift;
+        *byte = *byte & !(Self::MASK << shift) | (key.place(KeyPlace(())) as u8) << shift;
     }
 }
 
 /// Keys as a column of words: a code for each, and what the codes mean.
 pub fn words<K: Key>(keys: impl Iterator<Item = K>) -> (Vec<u8>, Vec<&'static str>) {
-    let codes = keys.map(|key| key.place(Counted(())) as u8).collect();
+    let codes = keys.map(|key| key.place(KeyPlace(())) as u8).collect();
     (codes, K::ALL.iter().map(|key| key.name()).collect())
 }
 

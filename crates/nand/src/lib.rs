@@ -22,13 +22,13 @@ pub mod physics;
 pub use account::{Cause, Part, Parts, Source, reserved};
 pub use array::{Array, BlockStates};
 pub use command::{Command, Level, Mode, Tag, Verb};
-pub use each::{Counted, Each, Key, Never, Packed, words};
+pub use each::{Each, Key, KeyPlace, Never, Packed, words};
 pub use energy::Energies;
 pub use geometry::{
     BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, Units,
 };
 pub use layout::{Layout, Layouts, SlotSpan};
-pub use operation::{Op, OpView, Operation, Outcome, Route, Slots, Waited};
+pub use operation::{OpKind, OpView, Operation, Outcome, Route, Slots, Waited};
 pub use order::PageOrder;
 pub use range::PageRange;
 pub use soft::SoftReads;

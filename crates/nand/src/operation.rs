@@ -128,7 +128,7 @@ pub enum Outcome {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct OpView {
     /// The work.
-    pub op: Op,
+    pub op: OpKind,
     /// How urgent it is.
     pub prio: Prio,
     /// The order in which operations (or the jobs they belong to) came to the die.
@@ -149,7 +149,7 @@ pub struct Waited {
 /// The lanes of a die, by what waits in them.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
-pub enum Op {
+pub enum OpKind {
     /// A host read.
     Read,
     /// A host write.

@@ -15,14 +15,14 @@ use crate::cache::{content, keep};
 use crate::open::{How, is_trace};
 
 /// A place in the folder where such things are kept; none if it is not a file.
-pub(crate) struct Place {
+pub(crate) struct KnownPlace {
     folder: PathBuf,
     name: String,
     /// The key behind the path's digest: two keys with one digest are told apart.
     key: String,
 }
 
-impl Place {
+impl KnownPlace {
     pub(crate) fn of(folder: PathBuf, build: &str, name: &str, how: &How) -> Option<Self> {
         let mut key = format!("{build} {}", how.key());
         for file in files(name, how)? {

@@ -40,19 +40,19 @@ mod _core {
     use pyo3::prelude::*;
     use serde_json::json;
     use sha2::{Digest, Sha256};
-    use ssd::bench::Plan;
-    use ssd::record::{Sink, Table};
-    use ssd::workload::Tally;
-    use ssd::{Progress, Stage, Timing};
+    use ssd::bench::BenchPlan;
+    use ssd::record::{RunTable, Sink};
+    use ssd::workload::ReadTally;
+    use ssd::{Progress, Stage, WallTimes};
 
-    use crate::cache::{Cache, CacheOptions};
+    use crate::cache::{CacheOptions, StateFolder};
     #[pymodule_export]
     use crate::columns::{Rows, TableFile};
     #[pymodule_export]
     use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
     #[pymodule_export]
     use crate::files::{content_of, settings_of, text_of};
-    use crate::known::{self, Place};
+    use crate::known::{self, KnownPlace};
     #[pymodule_export]
     use crate::live::Stop;
     #[pymodule_export]
@@ -166,12 +166,12 @@ mod _core {
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<Option<String>> {
-        let read = Tally::NONE;
+        let read = ReadTally::NONE;
         worker::run(py, Outside::new(finder), progress, None, read, move |tick, _| {
             let start = Stopwatch::start();
-            let plan = Plan { chips: samples, blocks, seed, ..Plan::PAPER };
+            let plan = BenchPlan { chips: samples, blocks, seed, ..BenchPlan::PAPER };
             let found = ssd::bench::bench(&name, &plan, &mut |stage, done, total| {
-                tick(worker::Progress { stage, done, total: Some(total), now_ns: 0 })
+                tick(worker::WorkProgress { stage, done, total: Some(total), now_ns: 0 })
             });
             Ok(found.map(|mut value| {
                 value["timing"] = start.timing();
@@ -324,10 +324,10 @@ mod _core {
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let mut drive = open::set_up(drive, &workload)?;
-        let traces = Cache::open(cache)?.traces();
-        let place = traces.and_then(|folder| Place::of(folder, &build, &workload, &reading));
+        let traces = StateFolder::open(cache)?.traces();
+        let place = traces.and_then(|folder| KnownPlace::of(folder, &build, &workload, &reading));
         drive.build = build;
-        let mut about = place.as_ref().and_then(Place::load);
+        let mut about = place.as_ref().and_then(KnownPlace::load);
         if about.is_none() {
             let is_file = open::is_trace(&workload);
             if is_file {
@@ -385,14 +385,14 @@ mod _core {
         years: Option<String>,
     ) -> PyResult<String> {
         let reading = reading.checked(&workload)?;
-        let mut cache = Cache::open(cache)?;
+        let mut cache = StateFolder::open(cache)?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let mut drive = open::set_up(drive, &workload)?;
         drive.build = build;
-        let wanted = move |table: Table| tables.iter().any(|name| name == table.name());
-        drive.recording.requests &= wanted(Table::Requests);
-        drive.recording.snapshots = wanted(Table::Snapshots);
+        let wanted = move |table: RunTable| tables.iter().any(|name| name == table.name());
+        drive.recording.requests &= wanted(RunTable::Requests);
+        drive.recording.snapshots = wanted(RunTable::Snapshots);
         if let Some(why) = years {
             drive = drive.for_years((!why.is_empty()).then_some(why));
         }
@@ -415,7 +415,7 @@ mod _core {
             let report = ssd::run_recorded(&drive, workload, &mut cache, &mut watch, sink);
             outside.verdict()?;
             let mut report = report.map_err(|e| error::of_run(&e))?;
-            report.set_timing(Timing {
+            report.set_timing(WallTimes {
                 wall: start.wall(),
                 cpu: start.cpu(),
                 running: running.wall(),
@@ -454,19 +454,19 @@ mod _core {
         tables: Vec<String>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
-        let mut cache = Cache::open(cache)?;
+        let mut cache = StateFolder::open(cache)?;
         let outside = Outside::new(finder);
         let mut drive = open::drive(drive, &live::settings(set), &policy, seed, &outside)?;
         drive.build = build;
-        let wanted = move |table: Table| tables.iter().any(|name| name == table.name());
-        drive.recording.requests &= wanted(Table::Requests);
-        drive.recording.snapshots = wanted(Table::Snapshots);
+        let wanted = move |table: RunTable| tables.iter().any(|name| name == table.name());
+        drive.recording.requests &= wanted(RunTable::Requests);
+        drive.recording.snapshots = wanted(RunTable::Snapshots);
         memory::check(&drive)?;
         let address = live::address(unix, listen)?;
         let pace = live::pace(slowdown)?;
         let options = ::live::Options { address, insecure, control, store, record, pace };
         let stop = stop.flag();
-        worker::run(py, Arc::clone(&outside), progress, rows, Tally::NONE, move |tick, sink| {
+        worker::run(py, Arc::clone(&outside), progress, rows, ReadTally::NONE, move |tick, sink| {
             let start = Stopwatch::start();
             let sink = sink.map(|mut sink| -> Sink {
                 Box::new(move |table, rows| !wanted(table) || sink(table, rows))
@@ -474,7 +474,7 @@ mod _core {
             let served = live::serve(&drive, &options, &mut cache, &stop, &opened, tick, sink);
             outside.verdict()?;
             let (mut report, running, how) = served?;
-            report.set_timing(Timing {
+            report.set_timing(WallTimes {
                 wall: start.wall(),
                 cpu: start.cpu(),
                 running: running.as_secs_f64(),
@@ -544,7 +544,7 @@ mod _core {
         let mut drive = open::set_up(drive, workload.as_deref().unwrap_or_default())?;
         drive.build = build;
         let asked = forward::Asked::new(&drive, waf, page_write, target, step, keep)?;
-        let mut cache = Cache::open(cache)?;
+        let mut cache = StateFolder::open(cache)?;
         if waf.is_none() {
             memory::check(&drive)?;
         }

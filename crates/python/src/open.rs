@@ -14,7 +14,7 @@ use ssd::workload::catalogue::Catalogue;
 use ssd::workload::standin::{Length, Profile};
 use ssd::workload::{
     self, About, AddressWrap, Composition, Generator, Named, OutOfRange, PartText, Pattern,
-    ReadOptions, Steps, Tally, Workload, digest, open_trace,
+    ReadOptions, ReadTally, Steps, Workload, digest, open_trace,
 };
 use ssd::{Drive, Layers, RunError};
 
@@ -156,7 +156,7 @@ impl ReadingOptions {
             process: self.process,
             flow_by: parsed(self.flow_by.as_deref()).map_err(InputError::new_err)?,
             skip_bad: self.skip_bad,
-            tally: Tally::new(),
+            tally: ReadTally::new(),
             ..ReadOptions::default()
         };
         let opener = Opener::new(self.tables);
@@ -205,7 +205,7 @@ impl How {
     }
 
     /// The counter of records that are read.
-    pub(crate) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> ReadTally {
         self.options.tally.clone()
     }
 

@@ -545,9 +545,9 @@ impl Waiting {
     pub(crate) fn new((head, waited): (&core::OpView, &core::Waited)) -> Self {
         Self {
             kind: match head.op {
-                core::Op::Read => "read",
-                core::Op::Write => "write",
-                core::Op::Job => "job",
+                core::OpKind::Read => "read",
+                core::OpKind::Write => "write",
+                core::OpKind::Job => "job",
             },
             high_priority: head.prio == core::Prio::High,
             order: head.seq,

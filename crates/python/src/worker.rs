@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use ssd::Stage;
-use ssd::record::{Column, Sink, Table};
-use ssd::workload::Tally;
+use ssd::record::{Column, RunTable, Sink};
+use ssd::workload::ReadTally;
 
 use crate::columns::hand_over;
 use crate::error::InternalError;
@@ -27,7 +27,7 @@ const SHORT_PERIOD: Duration = Duration::from_millis(20);
 
 /// How far some work has come.
 #[derive(Copy, Clone)]
-pub(crate) struct Progress {
+pub(crate) struct WorkProgress {
     /// The current activity, in a word.
     pub(crate) stage: &'static str,
     pub(crate) done: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Progress {
     pub(crate) now_ns: u64,
 }
 
-impl From<ssd::Progress> for Progress {
+impl From<ssd::Progress> for WorkProgress {
     fn from(p: ssd::Progress) -> Self {
         let stage = match p.stage {
             Stage::Reading => "reading",
@@ -52,18 +52,18 @@ impl From<ssd::Progress> for Progress {
 /// The shared state of the two threads.
 struct Shared {
     outside: Arc<Outside>,
-    latest: Mutex<Option<Progress>>,
+    latest: Mutex<Option<WorkProgress>>,
 }
 
 impl Shared {
-    fn latest(&self) -> std::sync::MutexGuard<'_, Option<Progress>> {
+    fn latest(&self) -> std::sync::MutexGuard<'_, Option<WorkProgress>> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The messages of the engine's thread.
 enum Said<T> {
-    Rows(Table, Vec<Column>),
+    Rows(RunTable, Vec<Column>),
     Done(thread::Result<PyResult<T>>),
 }
 
@@ -78,8 +78,10 @@ pub(crate) fn run<T: Send + 'static>(
     outside: Arc<Outside>,
     progress: Option<Py<PyAny>>,
     rows: Option<Py<PyAny>>,
-    read: Tally,
-    work: impl FnOnce(&mut dyn FnMut(Progress) -> bool, Option<Sink>) -> PyResult<T> + Send + 'static,
+    read: ReadTally,
+    work: impl FnOnce(&mut dyn FnMut(WorkProgress) -> bool, Option<Sink>) -> PyResult<T>
+    + Send
+    + 'static,
 ) -> PyResult<T> {
     let shared = Arc::new(Shared { outside, latest: Mutex::default() });
     let (send, mut receive) = sync_channel(1);
@@ -144,9 +146,9 @@ pub(crate) fn run<T: Send + 'static>(
 }
 
 /// The activity before `work` says it: a workload is gone through before it is used.
-fn opening(read: &Tally) -> Option<Progress> {
+fn opening(read: &ReadTally) -> Option<WorkProgress> {
     let done = read.records();
-    (done > 0).then_some(Progress { stage: "opening", done, total: None, now_ns: 0 })
+    (done > 0).then_some(WorkProgress { stage: "opening", done, total: None, now_ns: 0 })
 }
 
 /// Waits for a message with the interpreter released. The receiver goes there and back.
@@ -162,7 +164,11 @@ fn listen<T: Send>(
 }
 
 /// Lets Python act on signals, and tells it how far the work has come.
-fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, latest: Option<Progress>) -> PyResult<()> {
+fn look(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    latest: Option<WorkProgress>,
+) -> PyResult<()> {
     py.check_signals()?;
     if let (Some(f), Some(p)) = (progress, latest) {
         f.call1(py, (p.stage, p.done, p.total, p.now_ns))?;

@@ -10,7 +10,7 @@ use kernel::{BitSet, Rng, Time};
 use nand::Store;
 use std::io::Read;
 use std::ops::Range;
-use workload::{Op, Request, Source, Workload};
+use workload::{Op, Request, RequestSource, Workload};
 
 /// The result of preconditioning.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
@@ -28,20 +28,20 @@ pub struct Preconditioned {
     /// ones. Zeros where nothing was repeated.
     pub pass: (u64, u64),
     /// How write amplification went while ageing.
-    pub course: Course,
+    pub course: AgeingCourse,
 }
 
 /// How write amplification went while a drive was aged; zeros without ageing, or where too little of
 /// it showed.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
-pub struct Course {
+pub struct AgeingCourse {
     /// Its means over each third of the stretches.
     pub thirds: [f64; 3],
     /// The least and the greatest of a stretch in the last third.
     pub last: [f64; 2],
 }
 
-impl Course {
+impl AgeingCourse {
     fn values(&self) -> [f64; 5] {
         let ([a, b, c], [low, high]) = (self.thirds, self.last);
         [a, b, c, low, high]
@@ -94,7 +94,7 @@ impl Preconditioned {
             waf,
             steady: steady == 1,
             pass: (words[5], words[6]),
-            course: Course { thirds: [a, b, c], last: [low, high] },
+            course: AgeingCourse { thirds: [a, b, c], last: [low, high] },
         })
     }
 
@@ -159,7 +159,7 @@ const PROGRESS_EVERY: u64 = 1 << 18;
 
 /// How far ageing has come, beside the state of the drive.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct AgeingState {
     filled: u64,
     aged: u64,
     /// Pages programmed, whatever for.
@@ -174,7 +174,7 @@ pub(crate) struct Standing {
 /// A state of ours has at most this number of stretches.
 const MOST_WORDS: u64 = 64;
 
-impl Standing {
+impl AgeingState {
     /// As bytes, which go before those of the state; in front, a sum over them.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let Flatness { stretches, agreed } = &self.flatness;
@@ -194,7 +194,7 @@ impl Standing {
         words.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 
-    /// Reads the bytes of [`Standing::to_bytes`]; `None` if they are damaged.
+    /// Reads the bytes of [`AgeingState::to_bytes`]; `None` if they are damaged.
     pub(crate) fn read(from: &mut dyn Read) -> Option<Self> {
         let mut word = || {
             let mut bytes = [0; 8];
@@ -221,9 +221,9 @@ impl Standing {
 /// Keeps what ageing has come to, so that it can be resumed.
 pub(crate) trait Checkpoints<K: Kit> {
     /// Puts an empty drive into the state that was kept, if there is one.
-    fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<Standing>;
+    fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<AgeingState>;
     /// Keeps a state. The drive goes on as one that was put into it.
-    fn keep(&mut self, ftl: &mut Ftl<K>, standing: &Standing);
+    fn keep(&mut self, ftl: &mut Ftl<K>, standing: &AgeingState);
 }
 
 /// Fills and ages an empty drive as its configuration says.
@@ -287,7 +287,7 @@ struct Work<'a, 'c, K: Kit> {
     stage: Stage,
     done: u64,
     total: Option<u64>,
-    standing: Standing,
+    standing: AgeingState,
     checkpoints: Option<&'a mut (dyn Checkpoints<K> + 'c)>,
 }
 
@@ -398,16 +398,16 @@ impl Flatness {
     }
 
     /// How it went: of less than three stretches that had one, too little.
-    fn course(&self) -> Course {
+    fn course(&self) -> AgeingCourse {
         let third = self.stretches.len() / 3;
         if third == 0 {
-            return Course::default();
+            return AgeingCourse::default();
         }
         let (before, last) = self.stretches.split_at(self.stretches.len() - third);
         let (first, middle) = before.split_at(before.len() - third);
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
         let extreme = |of: fn(f64, f64) -> f64| last.iter().copied().reduce(of).unwrap_or(0.0);
-        Course {
+        AgeingCourse {
             thirds: [mean(first), mean(middle), mean(last)],
             last: [extreme(f64::min), extreme(f64::max)],
         }
@@ -538,7 +538,7 @@ const KEPT: usize = 1 << 22;
 /// The source of writes and trims for ageing by the workload.
 enum Changes<'a> {
     /// The continuation of a generator, batch by batch.
-    Endless { source: Box<dyn Source>, batch: Vec<Request> },
+    Endless { source: Box<dyn RequestSource>, batch: Vec<Request> },
     /// All of them, for each pass.
     Kept(Vec<Change>),
     /// Too many to keep: each pass reads the workload.

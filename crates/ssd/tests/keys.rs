@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use workload::{ClosedLoop, List, Merge, Op, Part, Request, Workload};
+use workload::{ClosedLoop, List, Merge, MergedPart, Op, Request, Workload};
 
 // ── What happens ────────────────────────────────────────────────────────────────────────────────
 
@@ -188,12 +188,12 @@ fn bursts(drive: &Drive) -> Vec<Request> {
 }
 
 /// One always has eight requests outstanding, of two sizes, and the other two.
-fn tenants() -> Vec<Part> {
+fn tenants() -> Vec<MergedPart> {
     let tenant = |name: &str, depth, pages: u64| {
         let one = |i: u64| bytes(0, Op::Read, i * 37 % 200 * PAGE, (1 + i % pages) * PAGE);
         let list = List::new(name, (0..1_000).map(one).collect()).expect("in order");
         let closed = Some(ClosedLoop { depth, until: Some(Dur::ms(20)) });
-        Part { closed, flow: Some((name.into(), 8)), ..Part::new(Box::new(list)) }
+        MergedPart { closed, flow: Some((name.into(), 8)), ..MergedPart::new(Box::new(list)) }
     };
     vec![tenant("many", 8, 4), tenant("few", 2, 1)]
 }

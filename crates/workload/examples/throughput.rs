@@ -11,12 +11,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use floatgate_workload::{
-    Generator, Pattern, ReadOptions, Source, TraceError, Workload, open_trace,
+    Generator, Pattern, ReadOptions, RequestSource, TraceError, Workload, open_trace,
 };
 use kernel::Bytes;
 
 /// Reads to the end: the number of requests, and a sum that keeps the work from being left out.
-fn drain(source: &mut dyn Source) -> Result<(u64, u64), TraceError> {
+fn drain(source: &mut dyn RequestSource) -> Result<(u64, u64), TraceError> {
     let mut batch = Vec::new();
     let (mut count, mut sum) = (0, 0_u64);
     loop {

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::{BATCH, Request, TraceError};
 
 /// A stream of requests in time order, read in batches so that dispatch is paid once per batch.
-pub trait Source: Send {
+pub trait RequestSource: Send {
     /// Clears `batch` and fills it with the next requests, up to [`BATCH`](crate::BATCH) of them.
     /// An empty batch is the end, and stays so.
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError>;
@@ -33,7 +33,7 @@ impl Listed {
     }
 }
 
-impl Source for Listed {
+impl RequestSource for Listed {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         let end = self.requests.len().min(self.done + BATCH);
@@ -50,7 +50,7 @@ pub trait Workload: Send + Sync {
     fn about(&self) -> &About;
 
     /// A stream from the first request on.
-    fn open(&self) -> Result<Box<dyn Source>, TraceError>;
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError>;
 
     /// The same requests as a run takes them in: those that come at their times, and the closed
     /// loops, each of which asks when one of its own is answered.
@@ -60,7 +60,7 @@ pub trait Workload: Send + Sync {
 
     /// The same process without an end: what a generator would go on with. `None`: a record of
     /// requests, which can only be repeated, or a generator that hardly ever writes.
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         None
     }
 
@@ -97,7 +97,7 @@ impl dyn Workload + '_ {
 /// The streams of a workload.
 pub struct Flows {
     /// Requests that come by the rule of the host.
-    pub open: Box<dyn Source>,
+    pub open: Box<dyn RequestSource>,
     /// Requests that come when others are answered, in the order of [`About::closed`].
     pub closed: Vec<Loop>,
 }
@@ -105,7 +105,7 @@ pub struct Flows {
 /// A closed loop: a stream that keeps a number of its requests inside the drive.
 pub struct Loop {
     /// Its requests, whose times say nothing.
-    pub source: Box<dyn Source>,
+    pub source: Box<dyn RequestSource>,
     /// How many are outstanding.
     pub depth: u32,
     /// No request arrives at this time or later.
@@ -192,7 +192,7 @@ impl Workload for Named {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         self.inner.open()
     }
 
@@ -200,7 +200,7 @@ impl Workload for Named {
         self.inner.flows()
     }
 
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         self.inner.endless()
     }
 

@@ -1,6 +1,6 @@
 //! Accesses of the host: reads, writes and trims, and the policies that observe them.
 
-use super::job::Condition;
+use super::job::JobCondition;
 use crate::{
     Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, Placement, Plan, ReadDisturb, Role,
     StreamId, Waiting, Watch, WriteCtx,
@@ -268,7 +268,7 @@ impl<K: Kit> Ftl<K> {
     pub(crate) fn unpin(&mut self, ppn: Ppn) {
         let block = self.space.geometry.block_of(ppn);
         if self.space.blocks.unpin(block) {
-            self.jobs.release(Condition::Pins(block));
+            self.jobs.release(JobCondition::Pins(block));
         }
     }
 
@@ -286,7 +286,7 @@ impl<K: Kit> Ftl<K> {
         if self.space.program(block, ppn, data, tag.source) {
             self.close(block, now);
         }
-        self.jobs.release(Condition::Program(block));
+        self.jobs.release(JobCondition::Program(block));
         if self.answers.interests.has(Interests::PROGRAM) {
             let level = self.level_of(ppn);
             self.tell(&mut |w| w.on_program(lpn, ppn, level, tag, now));

@@ -15,7 +15,7 @@ pub use saved::{Damaged, seal};
 use crate::{Config, Counts, Pool, StreamId, StreamSpec};
 use kernel::BitSet;
 use nand::{Array, BlockId, Geometry, Layouts, Mode, PlaneId, Store};
-use plane::Planes;
+use plane::PlaneColumns;
 
 /// The demands of a drive's policies on its space, asked once.
 pub(crate) struct Demands {
@@ -36,7 +36,7 @@ pub(crate) struct Space<S: Store> {
     pub(crate) geometry: Geometry,
     pub(crate) layouts: Layouts,
     pub(crate) blocks: Blocks,
-    planes: Planes,
+    planes: PlaneColumns,
     array: Array<S>,
     pub(crate) demands: Demands,
     /// Every block is in full mode and always was: slots are pages.
@@ -73,7 +73,7 @@ impl<S: Store> Space<S> {
             geometry,
             layouts: config.layouts.clone(),
             blocks: Blocks::new(&geometry),
-            planes: Planes::new(&geometry, demands.streams.len()),
+            planes: PlaneColumns::new(&geometry, demands.streams.len()),
             plain: demands.plain && demands.streams.iter().all(|s| s.mode == Mode::Full),
             array,
             widest: widest.expect("a drive has blocks"),

@@ -23,7 +23,7 @@ pub(super) struct Plane {
 
 /// The blocks that a stream has in a plane.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-pub(super) struct Share {
+pub(super) struct StreamShare {
     /// Its open block.
     pub(super) frontier: Option<BlockId>,
     /// Blocks that hold data of it.
@@ -32,15 +32,15 @@ pub(super) struct Share {
 
 /// All planes, and who writes them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Planes {
+pub(super) struct PlaneColumns {
     pub(super) each: IndexVec<PlaneId, Plane>,
     /// Of each stream in each plane: `plane * streams + stream`.
-    shares: Vec<Share>,
+    shares: Vec<StreamShare>,
     streams: usize,
     pub(super) starving: u32,
 }
 
-impl Planes {
+impl PlaneColumns {
     pub(super) fn new(geometry: &Geometry, streams: usize) -> Self {
         let plane = |p: u32| {
             let blocks = geometry.blocks_of(PlaneId::from_u32(p)).map(BlockId::new);
@@ -48,19 +48,19 @@ impl Planes {
         };
         Self {
             each: IndexVec::from_raw((0..geometry.planes() as u32).map(plane).collect()),
-            shares: vec![Share::default(); geometry.planes() * streams],
+            shares: vec![StreamShare::default(); geometry.planes() * streams],
             streams,
             starving: 0,
         }
     }
 
     #[inline]
-    pub(super) fn share(&self, plane: PlaneId, stream: StreamId) -> Share {
+    pub(super) fn share(&self, plane: PlaneId, stream: StreamId) -> StreamShare {
         self.shares[plane.as_u32() as usize * self.streams + stream.index()]
     }
 
     #[inline]
-    pub(super) fn share_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut Share {
+    pub(super) fn share_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut StreamShare {
         &mut self.shares[plane.as_u32() as usize * self.streams + stream.index()]
     }
 

@@ -1,6 +1,6 @@
 //! A store in a sparse file: a page that says what it is, then the bytes of the drive.
 
-use super::Store;
+use super::ByteStore;
 use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ impl FileStore {
     }
 }
 
-impl Store for FileStore {
+impl ByteStore for FileStore {
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(into, HEAD + offset)
     }

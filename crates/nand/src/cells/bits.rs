@@ -1,6 +1,6 @@
 //! The bits of a drive in a run.
 
-use super::wom::Planes;
+use super::wom::BitPlanes;
 use super::wordlines::Wordlines;
 use crate::{BlockId, Geometry, Layouts, Mode, PageRange, Ppn, Store};
 use kernel::{Idx, IndexVec, Rng};
@@ -120,7 +120,7 @@ impl Bits {
     }
 
     /// The cells of one slot of a coded group.
-    fn planes(&self, block: BlockId, part: Part, pages: PageRange) -> Planes {
+    fn planes(&self, block: BlockId, part: Part, pages: PageRange) -> BitPlanes {
         let [a, b] = [pages.first, pages.end() - 1];
         let cells = match part {
             Part::First => {
@@ -134,12 +134,12 @@ impl Bits {
                 [(shared >> 32) as u32, whole as u32, (whole >> 32) as u32]
             }
         };
-        Planes { cells }
+        BitPlanes { cells }
     }
 
     fn write_coded(&mut self, block: BlockId, part: Part, pages: PageRange, word: u64) {
         let planes = if self.mode[block] == Mode::Wom1 {
-            Planes::first(word)
+            BitPlanes::first(word)
         } else {
             // Read before write: values that do not change keep their cells.
             self.planes(block, part, pages).over(word)

@@ -29,12 +29,12 @@ pub fn over(word: u8, new: u8) -> u8 {
 
 /// Three bit planes of 32 values each: the cells of one logical page.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Planes {
+pub struct BitPlanes {
     /// The most significant cell of each word first.
     pub cells: [u32; 3],
 }
 
-impl Planes {
+impl BitPlanes {
     /// A logical page in the first generation.
     pub fn first(data: u64) -> Self {
         let (high, low) = ((data >> 32) as u32, data as u32);
@@ -104,10 +104,11 @@ mod tests {
     fn planes_are_the_table_for_all_pairs_at_every_place() {
         for place in 0..32 {
             let page = |v: u64| (v >> 1) << (place + 32) | (v & 1) << place;
-            let word =
-                |p: Planes| p.cells.iter().fold(0, |w, plane| w << 1 | (plane >> place & 1) as u8);
+            let word = |p: BitPlanes| {
+                p.cells.iter().fold(0, |w, plane| w << 1 | (plane >> place & 1) as u8)
+            };
             for old in 0..4_u8 {
-                let first = Planes::first(page(old.into()));
+                let first = BitPlanes::first(page(old.into()));
                 assert_eq!(word(first), FIRST[old as usize]);
                 assert_eq!(first.data(), page(old.into()));
                 for new in 0..4_u8 {
@@ -124,7 +125,7 @@ mod tests {
         let mut rng = Rng::named(1, "cells/wom");
         for _ in 0..20_000 {
             let (old, new) = (rng.bits(), rng.bits());
-            let first = Planes::first(old);
+            let first = BitPlanes::first(old);
             let second = first.over(new);
             assert_eq!((first.data(), second.data()), (old, new));
             assert!(first.can_become(second));
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_third_generation_does_not_fit() {
-        let (first, second) = (Planes::first(0), Planes::first(0).over(u64::MAX));
+        let (first, second) = (BitPlanes::first(0), BitPlanes::first(0).over(u64::MAX));
         assert!(first.can_become(second) && !second.can_become(second.over(0xffff_ffff)));
     }
 }

@@ -19,8 +19,8 @@ mod tests;
 pub use cells::RatedCells;
 pub use fixed_rate::FixedRate;
 pub use gate::Gate;
-pub use machine::{Counted, Machine, Pace, Settings};
-pub use regulator::{Capacity, Enforcement, Epoch, Grant, Regulator, Rules, Tally};
+pub use machine::{CountedRecovery, Machine, Settings, ThrottlePace};
+pub use regulator::{Capacity, Enforcement, Epoch, Grant, Regulator, Rules, ThrottleCounts};
 pub use rests::Rests;
 pub use windows::{Difference, Windows};
 

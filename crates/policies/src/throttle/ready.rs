@@ -15,8 +15,8 @@
 //! again.
 
 use super::{
-    AVERAGE, Capacity, Counted, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS, MISSES, PAGES,
-    PERIOD, SPARE, Settings, TARGET, WINDOW,
+    AVERAGE, Capacity, CountedRecovery, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS,
+    MISSES, PAGES, PERIOD, SPARE, Settings, TARGET, WINDOW,
 };
 use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
@@ -72,9 +72,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
 
 pub(super) fn settings(params: &Params) -> Settings {
     let counted = match params.word("recovery") {
-        "printed" => Counted::Given(Recovery::PRINTED),
-        "fitted" => Counted::Given(Recovery::FITTED),
-        _ => Counted::Drive,
+        "printed" => CountedRecovery::Given(Recovery::PRINTED),
+        "fitted" => CountedRecovery::Given(Recovery::FITTED),
+        _ => CountedRecovery::Drive,
     };
     let capacity = match params.word("capacity") {
         "paper" => Capacity::Paper,

@@ -127,7 +127,7 @@ impl Epoch {
 
 /// The counts.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
-pub struct Tally {
+pub struct ThrottleCounts {
     /// Epochs that ended.
     pub epochs: u64,
     /// Those with a prediction.
@@ -175,7 +175,7 @@ pub struct Regulator {
     programmed: f64,
     surcharge: f64,
     pages: f64,
-    tally: Tally,
+    tally: ThrottleCounts,
 }
 
 impl Regulator {
@@ -207,7 +207,7 @@ impl Regulator {
             programmed: 0.0,
             surcharge: 0.0,
             pages: 0.0,
-            tally: Tally::default(),
+            tally: ThrottleCounts::default(),
         };
         regulator.epoch = Epoch { length: regulator.length, ..Epoch::default() };
         regulator.set_rate(false);
@@ -370,7 +370,7 @@ impl Regulator {
     }
 
     /// The counts.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> ThrottleCounts {
         self.tally
     }
 

@@ -460,8 +460,8 @@ fn settings_become_rules() {
         misses: 9,
         nand_pages: true,
     };
-    let cells = Counted::Given(Recovery::FITTED);
-    assert_eq!(ready.pace, Pace::Dynamic { cells, rules });
+    let cells = CountedRecovery::Given(Recovery::FITTED);
+    assert_eq!(ready.pace, ThrottlePace::Dynamic { cells, rules });
     assert_eq!((ready.target, ready.period), (Dur::secs(1000), Dur::secs(2)));
     let short =
         serde_json::json!({ "target": "1s", "period": "9s", "window": "3s", "history": "1s" });
@@ -480,17 +480,17 @@ fn settings_become_rules() {
         misses: 3,
         nand_pages: false,
     };
-    let throttles = [("ready", Counted::Drive), ("dynamic", Counted::Rated)];
+    let throttles = [("ready", CountedRecovery::Drive), ("dynamic", CountedRecovery::Rated)];
     for (name, cells) in throttles {
-        assert_eq!(of(name, short.clone()).pace, Pace::Dynamic { cells, rules }, "{name}");
+        assert_eq!(of(name, short.clone()).pace, ThrottlePace::Dynamic { cells, rules }, "{name}");
     }
     // Years in milliseconds would be more windows than are worth remembering.
     let long =
         of("ready", serde_json::json!({ "history": "9y", "window": "1ms", "period": "1ms" }));
-    let Pace::Dynamic { rules, .. } = long.pace else { panic!("{long:?}") };
+    let ThrottlePace::Dynamic { rules, .. } = long.pace else { panic!("{long:?}") };
     assert_eq!(rules.history, 1 << 16);
     let fixed = of("static", serde_json::json!({ "target": "100s", "period": "4s" }));
-    assert_eq!(fixed.pace, Pace::Fixed);
+    assert_eq!(fixed.pace, ThrottlePace::Fixed);
     assert!(crate::PolicySet::resolve(&[], None).unwrap().build().throttle.settings().is_none());
 }
 
@@ -505,7 +505,7 @@ fn a_machine_is_what_its_settings_say() {
         pushes_back: true,
     };
     let settings = |pace| Settings { target: Dur::secs(100), period: Dur::secs(4), pace };
-    let mut fixed = settings(Pace::Fixed).machine(&life);
+    let mut fixed = settings(ThrottlePace::Fixed).machine(&life);
     let Machine::Fixed(rate) = &fixed else { panic!("{fixed:?}") };
     near(rate.per_period(), 2000.0);
     near(fixed.grant().bytes, 2000.0);
@@ -526,14 +526,17 @@ fn a_machine_is_what_its_settings_say() {
 
     let rules = Rules { window: 5, ..rules(25) };
     for (cells, all) in [
-        (Counted::Rated, 50.0),
-        (Counted::Drive, RatedCells::new(50.0, Some(Recovery::PRINTED)).limit(25.0 / 3600.0)),
+        (CountedRecovery::Rated, 50.0),
         (
-            Counted::Given(Recovery::FITTED),
+            CountedRecovery::Drive,
+            RatedCells::new(50.0, Some(Recovery::PRINTED)).limit(25.0 / 3600.0),
+        ),
+        (
+            CountedRecovery::Given(Recovery::FITTED),
             RatedCells::new(50.0, Some(Recovery::FITTED)).limit(25.0 / 3600.0),
         ),
     ] {
-        let mut dynamic = settings(Pace::Dynamic { cells, rules }).machine(&life);
+        let mut dynamic = settings(ThrottlePace::Dynamic { cells, rules }).machine(&life);
         near(dynamic.regulator().expect("it is one").epoch().rate, 1000.0 * all / 25.0);
         dynamic.spend(7.0, 1.0);
         dynamic.next(1.0);
@@ -545,7 +548,10 @@ fn a_machine_is_what_its_settings_say() {
     }
     // The length of epochs is selected from what comes in the first two windows, each five seconds,
     // and so is what is predicted for the next.
-    let selects = Pace::Dynamic { cells: Counted::Rated, rules: Rules { selects: true, ..rules } };
+    let selects = ThrottlePace::Dynamic {
+        cells: CountedRecovery::Rated,
+        rules: Rules { selects: true, ..rules },
+    };
     for bytes in [0.0, 100.0] {
         let mut dynamic = settings(selects).machine(&life);
         for second in 0..10 {
@@ -799,13 +805,13 @@ fn longer_steps_are_of_the_same_life() {
     let year = Dur::secs(365 * 86_400);
     let rules = Rules { window: 1, history: 65_536, ..rules(year.as_ns() / 1_000_000) };
     let rules = Rules { period: 1e-3, enforcement: Enforcement::Pessimistic, ..rules };
-    let pace = Pace::Dynamic { cells: Counted::Drive, rules };
-    for pace in [pace, Pace::Fixed] {
+    let pace = ThrottlePace::Dynamic { cells: CountedRecovery::Drive, rules };
+    for pace in [pace, ThrottlePace::Fixed] {
         let fine = Settings { target: year, period: Dur::ms(1), pace };
         assert_eq!(fine.within(u64::MAX, u64::MAX), fine);
         let coarse = fine.within(1_000_000, 20_000);
         assert_eq!(coarse.period, Dur::ms(31_536));
-        if let Pace::Dynamic { rules, .. } = coarse.pace {
+        if let ThrottlePace::Dynamic { rules, .. } = coarse.pace {
             assert_eq!((rules.target, rules.window, rules.history), (1_000_000, 50, 2));
             near(rules.period, 31.536);
         }

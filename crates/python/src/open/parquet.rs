@@ -7,8 +7,8 @@ use std::sync::Arc;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use ssd::workload::{
-    ColumnTable, Detail, Facts, Flow, FlowBy, Pieces, Place, See, Spot, StandIn, TableRows, Tally,
-    TimeUnit, TraceError, Workload, open_table,
+    ColumnTable, Detail, Facts, Flow, FlowBy, Pieces, ReadTally, See, Spot, StandIn, TableRows,
+    TimeUnit, TraceError, TracePlace, Workload, open_table,
 };
 
 use super::How;
@@ -117,7 +117,7 @@ pub(crate) fn glance(path: &Path, how: &How) -> PyResult<()> {
 struct File {
     name: Arc<str>,
     opened: Arc<Py<PyAny>>,
-    tally: Tally,
+    tally: ReadTally,
 }
 
 impl ColumnTable for File {
@@ -149,7 +149,7 @@ impl File {
 struct ParquetPieces {
     name: Arc<str>,
     pieces: Py<PyAny>,
-    tally: Tally,
+    tally: ReadTally,
 }
 
 /// A column of a piece.
@@ -203,7 +203,7 @@ fn attached<T>(
     call: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,
 ) -> Result<T, TraceError> {
     let fail = |spot, found: String, expected: String, hint: String| {
-        let place = Place { file: Arc::clone(name), spot };
+        let place = TracePlace { file: Arc::clone(name), spot };
         TraceError::File(Box::new(Detail { place, found, expected, hint }))
     };
     let ended =

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 /// How much to measure.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
+pub struct BenchPlan {
     /// Samples of the chip.
     pub chips: u32,
     /// Blocks of each.
@@ -34,7 +34,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Plan {
+impl BenchPlan {
     /// The plan of the paper: 16 blocks on each of two chips, ten cycles, then 990 without reads.
     pub const PAPER: Self = Self { chips: 2, blocks: 16, cycles: 10, stress: 1_000, seed: 1 };
 }
@@ -42,7 +42,7 @@ impl Plan {
 /// The chip on the bench.
 struct Bench<'a> {
     name: &'a str,
-    plan: Plan,
+    plan: BenchPlan,
     geometry: Geometry,
     timing: nand::Timing,
     energy: Option<nand::Energies>,
@@ -75,7 +75,7 @@ impl Bench<'_> {
 // Long for its steps, one after the other.
 pub fn bench(
     name: &str,
-    plan: &Plan,
+    plan: &BenchPlan,
     tick: &mut dyn FnMut(&'static str, u64, u64) -> bool,
 ) -> Option<Value> {
     let drive = chip_drive(name)?;

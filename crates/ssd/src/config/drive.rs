@@ -1,7 +1,9 @@
 //! The resolved drive: no text, nothing left open.
 
 use super::field::words;
-use super::keys::{Buffer, Controller, Ftl, Host, Link, Precondition, Reliability, Suspend};
+use super::keys::{
+    BufferSettings, Controller, FtlSettings, Host, LinkSettings, Precondition, Reliability, Suspend,
+};
 use kernel::{Bytes, Dur};
 use policies::PolicySet;
 use serde_json::{Map, Value};
@@ -40,17 +42,17 @@ pub struct Drive {
     /// (P − L) / P of physical and logical pages.
     pub spare_factor: f64,
     /// The flash translation layer.
-    pub ftl: Ftl,
+    pub ftl: FtlSettings,
     /// How requests arrive.
     pub host: Host,
     /// The link between host and drive.
-    pub link: Link,
+    pub link: LinkSettings,
     /// The controller.
     pub controller: Controller,
     /// The write buffer.
-    pub buffer: Buffer,
+    pub buffer: BufferSettings,
     /// Settings for generators, and what is done to addresses.
-    pub workload: Workload,
+    pub workload: DriveWorkload,
     /// The state before the run.
     pub precondition: Precondition,
     /// Endurance and the model of the cells.
@@ -79,6 +81,12 @@ pub struct Drive {
 }
 
 impl Drive {
+    /// Whether no policy moves data for the cells' sake, which it may do when no request is inside.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let policies = self.policies.to_json();
+        ["read-disturb", "wear"].iter().all(|family| policies[*family]["name"] == "none")
+    }
+
     /// Cycles that a block endures in the run: with the model of the cells those before it count.
     pub fn endurance_left(&self) -> u32 {
         let r = &self.reliability;
@@ -96,7 +104,7 @@ impl Drive {
 
 /// The settings of a drive file for the workload.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Workload {
+pub struct DriveWorkload {
     /// Bytes that every address is moved by; negative: towards zero.
     pub shift: i64,
     /// Keys of [`workload::Generator`] as given, without `pattern`, which the caller adds.
@@ -157,8 +165,8 @@ impl Reliability {
     /// READY's equations with the constants that were chosen.
     pub fn equations(&self) -> nand::physics::Recovery {
         match self.recovery {
-            Recovery::Printed => nand::physics::Recovery::PRINTED,
-            Recovery::Fitted => nand::physics::Recovery::FITTED,
+            RecoveryConstants::Printed => nand::physics::Recovery::PRINTED,
+            RecoveryConstants::Fitted => nand::physics::Recovery::FITTED,
         }
     }
 }
@@ -273,7 +281,7 @@ words! {
     }
 
     /// How fast a plane that has too few free blocks collects.
-    pub enum Pace {
+    pub enum GcPacing {
         /// As fast as it can.
         Burst = "burst",
         /// As the host writes.
@@ -319,7 +327,7 @@ words! {
     }
 
     /// Constants of READY's self-recovery equations.
-    pub enum Recovery {
+    pub enum RecoveryConstants {
         /// As the paper prints them.
         Printed = "printed",
         /// Fitted to the paper's Table 2; holds for 2.8 to 25 hours between cycles.
@@ -361,14 +369,14 @@ pub struct Years {
     /// The simulated drive is one of this number of equal parts.
     pub of: NonZeroU32,
     /// The relation of the workload to the whole drive, if a part of it is simulated.
-    pub(crate) load: Option<Load>,
+    pub(crate) load: Option<WorkloadDemand>,
     /// Why there is no model of the cells; `None`: there is one.
     pub unmodelled: Option<String>,
 }
 
 /// The relation of a workload to a whole drive.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Load {
+pub(crate) struct WorkloadDemand {
     /// The bytes that it writes.
     pub(crate) written: u64,
     /// Its requests.

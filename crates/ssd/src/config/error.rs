@@ -1,7 +1,7 @@
 //! The mistakes of a configuration, and the list that gathers them.
 
 use super::field::words;
-use super::text::Place;
+use super::text::TextPlace;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 words! {
     /// The kinds of error, each with a stable name for machines.
-    pub enum Kind {
+    pub enum ConfigErrorKind {
         /// The text is not TOML.
         Syntax = "config::syntax",
         /// A command-line argument is not of the form asked for.
@@ -43,7 +43,7 @@ words! {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// The place.
-    pub place: Place,
+    pub place: TextPlace,
     /// The remark at the place; may be empty.
     pub label: String,
 }
@@ -53,7 +53,7 @@ pub struct Mark {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct ConfigError {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: ConfigErrorKind,
     /// The mistake, in one line.
     pub message: String,
     /// The places. The first one is the cause, and the others belong to it.
@@ -76,9 +76,9 @@ impl fmt::Display for ConfigError {
 impl ConfigError {
     /// An error, with the culprit and what to say there.
     pub(crate) fn new(
-        kind: Kind,
+        kind: ConfigErrorKind,
         message: impl Into<String>,
-        place: &Place,
+        place: &TextPlace,
         label: impl Into<String>,
     ) -> Self {
         let mark = Mark { place: place.clone(), label: label.into() };

@@ -3,9 +3,9 @@
 //! One declaration of a section (see [`keys`](super::keys)) yields the struct, its reader with
 //! every error at once, the nearest key for a misspelt one, the echo, and the JSON Schema.
 
-use super::error::{ConfigError, Kind, Log};
+use super::error::{ConfigError, ConfigErrorKind, Log};
 use super::keys::File;
-use super::node::{Entry, Node, Table, Value, join};
+use super::node::{KeyEntry, Node, TomlTable, Value, join};
 use kernel::{Bandwidth, Bytes, Dur, Energy, Power, Rate, nearest};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Display;
@@ -23,7 +23,7 @@ impl<'a> At<'a> {
     /// Reports what is wrong with the value: `said` goes on after the name of the setting.
     pub(crate) fn refuse<T>(
         self,
-        kind: Kind,
+        kind: ConfigErrorKind,
         said: impl Display,
         label: impl Into<String>,
     ) -> Option<T> {
@@ -34,7 +34,7 @@ impl<'a> At<'a> {
 
     /// Reports a value that the setting does not allow.
     pub(crate) fn wrong_value<T>(self, said: impl Display, label: impl Into<String>) -> Option<T> {
-        self.refuse(Kind::Value, said, label)
+        self.refuse(ConfigErrorKind::Value, said, label)
     }
 
     /// Reports a value of the wrong type.
@@ -48,16 +48,16 @@ impl<'a> At<'a> {
         let meant = meant.filter(|x| expected != WHOLE || x.fract() == 0.0);
         let hint = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
         let found = format!("this is {}{hint}", self.node.kind());
-        self.refuse(Kind::Type, format!("must be {expected}"), found)
+        self.refuse(ConfigErrorKind::Type, format!("must be {expected}"), found)
     }
 
     /// A table, or a report that the value is not one.
-    pub(crate) fn table(self) -> Option<&'a Table> {
+    pub(crate) fn table(self) -> Option<&'a TomlTable> {
         self.node.table().or_else(|| self.wrong_type("a section"))
     }
 
     /// A section's table, after a report of keys that it does not have.
-    pub(crate) fn section(self, keys: &'static [Key]) -> Option<&'a Table> {
+    pub(crate) fn section(self, keys: &'static [SettingKey]) -> Option<&'a TomlTable> {
         let table = self.table()?;
         unknown_keys(table, self.path, &keys.iter().collect::<Vec<_>>(), self.log);
         Some(table)
@@ -116,7 +116,7 @@ impl<'a> At<'a> {
             }
             _ => return self.wrong_type(&format!("{what}, as text with a unit")),
         };
-        self.refuse(Kind::Unit, said, label)
+        self.refuse(ConfigErrorKind::Unit, said, label)
     }
 }
 
@@ -139,7 +139,7 @@ pub(crate) trait Field {
     /// The value in the resolved drive.
     type Plain;
     /// The keys within, if this is a section.
-    const KEYS: &'static [Key] = &[];
+    const KEYS: &'static [SettingKey] = &[];
 
     /// Reads a value; reports what is wrong and then gives nothing.
     fn read(at: At<'_>) -> Option<Self::Plain>;
@@ -160,7 +160,7 @@ pub(crate) trait Field {
 }
 
 /// A key of a section, as it was declared.
-pub(crate) struct Key {
+pub(crate) struct SettingKey {
     /// The name of its field.
     pub(crate) field: &'static str,
     pub(crate) doc: &'static str,
@@ -184,7 +184,7 @@ pub(crate) enum Reach {
     Run,
 }
 
-impl Key {
+impl SettingKey {
     /// Its name in a file: kebab-case.
     pub(crate) fn name(&self) -> String {
         self.field.replace('_', "-")
@@ -205,8 +205,8 @@ impl Key {
 }
 
 /// Keys and those within them, with their paths.
-pub(crate) fn all(keys: &'static [Key]) -> Vec<(String, &'static Key)> {
-    let within = |key: &'static Key| {
+pub(crate) fn all(keys: &'static [SettingKey]) -> Vec<(String, &'static SettingKey)> {
+    let within = |key: &'static SettingKey| {
         let below = all(key.within).into_iter();
         let below = below.map(|(path, inner)| (join(&key.name(), &path), inner));
         [(key.name(), key)].into_iter().chain(below)
@@ -215,9 +215,10 @@ pub(crate) fn all(keys: &'static [Key]) -> Vec<(String, &'static Key)> {
 }
 
 /// Reports keys that are not settings of the section at `path`, each with the nearest one.
-pub(crate) fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &Log) {
+pub(crate) fn unknown_keys(table: &TomlTable, path: &str, keys: &[&SettingKey], log: &Log) {
     let names: Vec<String> = keys.iter().map(|key| key.name()).collect();
-    for (key, Entry { key: place, .. }) in table.0.iter().filter(|(key, _)| !names.contains(key)) {
+    for (key, KeyEntry { key: place, .. }) in table.0.iter().filter(|(key, _)| !names.contains(key))
+    {
         let full = join(path, key);
         let near = nearest(key, names.iter().map(String::as_str));
         let mut help = None;
@@ -234,7 +235,7 @@ pub(crate) fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &Log) 
             String::new()
         };
         let message = format!("`{full}` is not a setting");
-        let error = ConfigError::new(Kind::UnknownKey, message, place, label);
+        let error = ConfigError::new(ConfigErrorKind::UnknownKey, message, place, label);
         log.push(ConfigError { help, ..error });
     }
 }
@@ -250,7 +251,7 @@ fn elsewhere(key: &str) -> Option<String> {
 }
 
 /// The schema of a section from those of its keys.
-pub(crate) fn section_schema(about: &str, keys: &'static [Key]) -> Json {
+pub(crate) fn section_schema(about: &str, keys: &'static [SettingKey]) -> Json {
     let mut properties = Map::new();
     for key in keys {
         let mut entry = Map::from_iter([("description".into(), key.doc.into())]);
@@ -271,7 +272,7 @@ pub(crate) fn section_schema(about: &str, keys: &'static [Key]) -> Json {
 
 /// The echo of a section from that of its keys.
 pub(crate) fn section_json<const N: usize>(
-    keys: &[Key],
+    keys: &[SettingKey],
     values: [Option<Json>; N],
 ) -> Map<String, Json> {
     let given = keys.iter().zip(values).filter_map(|(key, value)| Some((key.name(), value?)));
@@ -330,7 +331,7 @@ macro_rules! settings {
 
         impl $name {
             /// The section from its table; keys that are not there are absent.
-            pub(crate) fn of(table: &Table, path: &str, log: &Log) -> Option<Self> {
+            pub(crate) fn of(table: &TomlTable, path: &str, log: &Log) -> Option<Self> {
                 $(
                     let (name, node) = table.field(path, stringify!($key));
                     let at = node.map(|node| At { node, path: &name, log });
@@ -357,7 +358,7 @@ macro_rules! settings {
 
         impl Field for $name {
             type Plain = Self;
-            const KEYS: &'static [Key] = &[$( Key {
+            const KEYS: &'static [SettingKey] = &[$( SettingKey {
                 field: stringify!($key),
                 doc: concat!($($doc),+).trim_ascii(),
                 reach: $crate::config::field::settings!(@reach $($reach)?),
@@ -370,7 +371,7 @@ macro_rules! settings {
             }
 
             fn absent(path: &str, log: &Log) -> Option<Self> {
-                Self::of(&Table::default(), path, log)
+                Self::of(&TomlTable::default(), path, log)
             }
 
             fn schema() -> Json {
@@ -466,7 +467,7 @@ macro_rules! values {
     ($($kind:ty $([$keys:expr])? => $plain:ty, $schema:expr, $emit:expr, $read:expr;)*) => {$(
         impl $crate::config::field::Field for $kind {
             type Plain = $plain;
-            $( const KEYS: &'static [Key] = $keys; )?
+            $( const KEYS: &'static [SettingKey] = $keys; )?
 
             fn read(at: At<'_>) -> Option<$plain> {
                 let read: fn(At<'_>) -> Option<$plain> = $read;
@@ -520,7 +521,7 @@ pub(crate) struct Any;
 /// A key that may be left out.
 impl<T: Field> Field for Option<T> {
     type Plain = Option<T::Plain>;
-    const KEYS: &'static [Key] = T::KEYS;
+    const KEYS: &'static [SettingKey] = T::KEYS;
 
     fn read(at: At<'_>) -> Option<Self::Plain> {
         T::read(at).map(Some)

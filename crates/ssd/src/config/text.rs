@@ -40,12 +40,12 @@ impl Text {
 
 /// A range of one of the texts: where a setting stands.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPlace {
     pub(crate) text: Arc<Text>,
     pub(crate) range: Range<usize>,
 }
 
-impl Place {
+impl TextPlace {
     pub(crate) fn new(text: &Arc<Text>, range: Range<usize>) -> Self {
         let end = range.end.min(text.body.len());
         Self { text: Arc::clone(text), range: range.start.min(end)..end }
@@ -102,7 +102,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line() {
             Some(line) => write!(f, "{}:{line}:{}", self.name(), self.column()),
@@ -111,8 +111,8 @@ impl fmt::Display for Place {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for TextPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Place({self})")
+        write!(f, "TextPlace({self})")
     }
 }

@@ -7,7 +7,7 @@ use crate::clock::{Actor, Clock};
 use crate::config::MultiPlane;
 use crate::ops::{NONE, Owner, PageOp};
 use kernel::{Idx, Prio};
-use nand::{BlockStates, DieId, Op, OpView, Ppn, Verb, Waited};
+use nand::{BlockStates, DieId, OpKind, OpView, Ppn, Verb, Waited};
 
 const IDLE: u8 = 1 << LaneId::Idle as u8;
 
@@ -99,9 +99,9 @@ impl Device {
     /// Counts the reads that go before the operation that came first of all the rest.
     fn count_passed(&mut self, die: DieId, heads: &[OpView], waits: &[Waited], picked: usize) {
         let Some(passed) = self.passed.get_mut(die.index()) else { return };
-        let others = heads.iter().zip(waits).filter(|(h, _)| h.op != Op::Read);
+        let others = heads.iter().zip(waits).filter(|(h, _)| h.op != OpKind::Read);
         if let Some((first, waited)) = others.min_by_key(|(h, _)| h.seq) {
-            passed.goes(first.seq, waited.since, heads[picked].op == Op::Read);
+            passed.goes(first.seq, waited.since, heads[picked].op == OpKind::Read);
         }
     }
 
@@ -109,9 +109,9 @@ impl Device {
     pub(super) fn view(&self, op: u32) -> OpView {
         let o = &self.ops[op];
         let (op, prio) = match (o.owner, o.operation.verb) {
-            (Owner::Job(_), _) => (Op::Job, Prio::Normal),
-            (_, Verb::Read) => (Op::Read, o.prio()),
-            _ => (Op::Write, o.prio()),
+            (Owner::Job(_), _) => (OpKind::Job, Prio::Normal),
+            (_, Verb::Read) => (OpKind::Read, o.prio()),
+            _ => (OpKind::Write, o.prio()),
         };
         OpView { op, prio, seq: o.seq }
     }

@@ -3,7 +3,7 @@
 use super::lane::Lane;
 use crate::ops::{NONE, Ops, PageOp, Spent, less, more};
 use kernel::{Dur, Prio, Time};
-use nand::{Cause, Command, Each, Op, OpView, Source, Verb};
+use nand::{Cause, Command, Each, OpKind, OpView, Source, Verb};
 use std::collections::BTreeMap;
 
 /// The lanes of a die, in the order of `Die::lanes`.
@@ -41,7 +41,7 @@ pub(super) struct Heads {
 impl Heads {
     pub(super) const MOST: usize = LaneId::Idle as usize;
     pub(super) const NONE: Self = Self {
-        views: [OpView { op: Op::Job, prio: Prio::Normal, seq: 0 }; Self::MOST],
+        views: [OpView { op: OpKind::Job, prio: Prio::Normal, seq: 0 }; Self::MOST],
         lanes: [0; Self::MOST],
         n: 0,
     };
@@ -67,14 +67,14 @@ impl Heads {
 
 /// How many reads went before the operation that waits for a die and came first of all but reads.
 #[derive(Copy, Clone, Default, Debug)]
-pub(super) struct Passed {
+pub(super) struct PassedOver {
     /// Its place, and since when it waits: operations of a job share a place.
     seq: u64,
     since: Time,
     pub(super) reads: u32,
 }
 
-impl Passed {
+impl PassedOver {
     /// How many went before this one.
     pub(super) fn of(&self, seq: u64, since: Time) -> u32 {
         if (self.seq, self.since) == (seq, since) { self.reads } else { 0 }
@@ -334,12 +334,12 @@ impl Die {
     /// Finds the first operation of each of these foreground lanes, which have some.
     #[inline(always)]
     pub(super) fn heads(&self, ops: &Ops, mask: u8, heads: &mut Heads) {
-        const KINDS: [(Op, Prio); Heads::MOST] = [
-            (Op::Read, Prio::High),
-            (Op::Write, Prio::High),
-            (Op::Read, Prio::Normal),
-            (Op::Write, Prio::Normal),
-            (Op::Job, Prio::Normal),
+        const KINDS: [(OpKind, Prio); Heads::MOST] = [
+            (OpKind::Read, Prio::High),
+            (OpKind::Write, Prio::High),
+            (OpKind::Read, Prio::Normal),
+            (OpKind::Write, Prio::Normal),
+            (OpKind::Job, Prio::Normal),
         ];
         for (lane, (op, prio)) in KINDS.into_iter().enumerate() {
             if mask & 1 << lane != 0 {

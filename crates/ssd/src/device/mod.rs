@@ -28,7 +28,7 @@ use crate::clock::{Actor, Clock};
 use crate::config::{ChannelFirst, Drive, MultiPlane};
 use crate::ops::{NONE, Ops, Owner};
 use crate::server::assert_within;
-use die::{Passed, Phase};
+use die::{PassedOver, Phase};
 use kernel::{BitSet, Dur, Idx, IndexVec, Time, TimeSum};
 use nand::{
     Bus, Cause, ChannelId, Command, DieId, Each, Geometry, Layouts, Level, Source, Timing, Units,
@@ -92,7 +92,7 @@ pub(crate) struct Device {
     copied_rber: Vec<f32>,
     multi_plane: MultiPlane,
     /// For each die the reads that went before others, if the order of operations depends on it.
-    passed: Vec<Passed>,
+    passed: Vec<PassedOver>,
     /// Present where dies can be interrupted.
     suspension: Option<Box<Suspension>>,
     /// Dies can be interrupted, or take in what they program next.
@@ -163,7 +163,7 @@ impl Device {
             apart: drive.suspend.is_some() || drive.cache.is_some() || watches_waits,
             first_come,
             registers: drive.cache.map(|cached| Box::new(Registers::new(cached, dies))),
-            passed: if watches_waits { vec![Passed::default(); dies] } else { Vec::new() },
+            passed: if watches_waits { vec![PassedOver::default(); dies] } else { Vec::new() },
             by_wear,
             cells: Cells::of(drive, ideal),
             unread: None,

@@ -6,11 +6,11 @@ use crate::config::Drive;
 use crate::run::life_of;
 use ftl::Life;
 use kernel::Dur;
-use policies::throttle::{Epoch, Machine, RatedCells, Rests, Settings, Tally};
+use policies::throttle::{Epoch, Machine, RatedCells, Rests, Settings, ThrottleCounts};
 
 /// The state to advance, and the target.
 #[derive(Clone, Debug)]
-pub struct Plan<'a> {
+pub struct ForwardPlan<'a> {
     /// The writes of the host.
     pub demand: &'a Demand,
     /// Bytes programmed for each byte of the host.
@@ -32,10 +32,10 @@ pub struct Plan<'a> {
 }
 
 /// A drive's plan up to the target of its throttle, or five years if it has none.
-pub fn plan_of<'a>(drive: &Drive, demand: &'a Demand, waf: f64) -> Plan<'a> {
+pub fn plan_of<'a>(drive: &Drive, demand: &'a Demand, waf: f64) -> ForwardPlan<'a> {
     let life = life_of(drive);
     let throttle = drive.policies.build().throttle.settings().copied();
-    Plan {
+    ForwardPlan {
         demand,
         waf,
         life,
@@ -74,7 +74,7 @@ pub struct Forecast {
     /// Sums, series and delays.
     pub ledger: Ledger,
     /// The counts of a dynamic throttle.
-    pub tally: Option<Tally>,
+    pub tally: Option<ThrottleCounts>,
     /// Its first epochs.
     pub epochs: Vec<Epoch>,
 }
@@ -120,7 +120,7 @@ impl Position {
 // Long for its loop, which goes round up to 10^8 times: with its parts as functions it takes a fifth
 // longer.
 pub fn fast_forward(
-    plan: &Plan<'_>,
+    plan: &ForwardPlan<'_>,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Option<Forecast> {
     // Without a throttle nothing happens within a step of the demand.
@@ -243,7 +243,7 @@ struct Wear {
 }
 
 impl Wear {
-    fn new(plan: &Plan<'_>) -> Self {
+    fn new(plan: &ForwardPlan<'_>) -> Self {
         let raw_bytes = plan.life.raw_bytes as f64;
         Self {
             cells: plan.cells,

@@ -13,7 +13,7 @@ mod ledger;
 mod value;
 
 pub use demand::{Demand, DemandError};
-pub use flow::{Forecast, Plan, fast_forward, plan_of};
+pub use flow::{Forecast, ForwardPlan, fast_forward, plan_of};
 pub use ledger::{Bin, Ledger};
 pub use value::value;
 

@@ -2,7 +2,7 @@
 
 use super::Measured;
 use super::demand::Demand;
-use super::flow::{Forecast, Plan};
+use super::flow::{Forecast, ForwardPlan};
 use crate::config::Drive;
 use kernel::Dur;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub fn value(
     workload: Option<&str>,
     measured: Option<&Measured>,
     page_write_ns: f64,
-    plan: &Plan<'_>,
+    plan: &ForwardPlan<'_>,
     outcome: &Forecast,
 ) -> Value {
     let target = plan.target.as_secs_f64();
@@ -136,7 +136,7 @@ fn series(outcome: &Forecast) -> Value {
     })
 }
 
-fn epochs(plan: &Plan<'_>, outcome: &Forecast) -> Vec<Value> {
+fn epochs(plan: &ForwardPlan<'_>, outcome: &Forecast) -> Vec<Value> {
     let period = plan.throttle.map_or(Dur::secs(1), |t| t.period).as_secs_f64();
     let row = |e: &policies::throttle::Epoch| {
         json!({

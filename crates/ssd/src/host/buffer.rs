@@ -20,9 +20,9 @@ const END: u32 = u32::MAX;
 
 /// The 64ths of a page that a write covers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Parts(u64);
+pub(crate) struct PageParts(u64);
 
-impl Parts {
+impl PageParts {
     pub(crate) const ALL: Self = Self(u64::MAX);
 
     /// The parts of a page of `size` bytes that lie wholly within a range of it: what a write gives.
@@ -83,7 +83,7 @@ enum State {
 #[derive(Copy, Clone, Debug)]
 struct Entry {
     lpn: Lpn,
-    parts: Parts,
+    parts: PageParts,
     prio: Prio,
     state: State,
     /// The host gave it up before it was sent.
@@ -103,7 +103,7 @@ struct Entry {
 /// A write of the host to a page.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Data {
-    pub(crate) parts: Parts,
+    pub(crate) parts: PageParts,
     pub(crate) bytes: Bytes,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Data {
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Write {
     pub(crate) lpn: Lpn,
-    pub(crate) parts: Parts,
+    pub(crate) parts: PageParts,
     pub(crate) prio: Prio,
     /// The stretch of writes that it belongs to.
     pub(crate) stretch: u32,
@@ -181,7 +181,7 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     /// The buffer of a drive with pages of this size; none, if it has no room for one.
-    pub(crate) fn new(settings: &config::Buffer, page: Bytes) -> Option<Self> {
+    pub(crate) fn new(settings: &config::BufferSettings, page: Bytes) -> Option<Self> {
         let size = settings.size.map_or(0, Bytes::get);
         let capacity = (size / page.get()) as u32;
         let there = capacity > 0 && settings.kind != BufferKind::None;
@@ -325,7 +325,7 @@ impl Buffer {
     }
 
     /// Whether the buffer can answer a read of these parts of a page.
-    pub(crate) fn read(&mut self, lpn: Lpn, parts: Parts) -> bool {
+    pub(crate) fn read(&mut self, lpn: Lpn, parts: PageParts) -> bool {
         let place = self.places.get(&lpn);
         let hit = place.is_some_and(|&p| parts.0 & !self.entries[p as usize].parts.0 == 0);
         self.counts.read_hits += u64::from(hit);
@@ -377,7 +377,7 @@ impl Buffer {
         let entry = &mut self.entries[place as usize];
         entry.state = State::Sent;
         self.counts.flushed += 1;
-        let partial = entry.parts != Parts::ALL;
+        let partial = entry.parts != PageParts::ALL;
         Flush { place, lpn: entry.lpn, prio: entry.prio, partial }
     }
 

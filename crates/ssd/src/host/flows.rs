@@ -7,13 +7,13 @@
 use super::backlog::Backlog;
 use super::{Completion, Inbox, Interface};
 use crate::config::{Host, HostMode};
-use crate::host::arrival::ClosedLoop;
+use crate::host::arrival::RunningLoop;
 use crate::progress::Interrupted;
 use ftl::Watch;
 use kernel::{Dur, Time};
 use policies::{Arbitration, ArbitrationPolicy, HeadView};
 use std::collections::VecDeque;
-use workload::{Request, Source as Requester};
+use workload::{Request, RequestSource};
 
 /// If the time of arrival does not decide which requests are read, at most this number is read to
 /// find the next one of each flow.
@@ -26,7 +26,7 @@ struct Lane {
     waiting: VecDeque<Request>,
     /// Of a closed loop: when each of its places became free, in order.
     free: VecDeque<Time>,
-    closed: Option<ClosedLoop>,
+    closed: Option<RunningLoop>,
     /// With think times: when the next request comes, if the one before is answered.
     ready: Option<Time>,
     previous: Time,
@@ -78,12 +78,12 @@ impl Arbiter {
         settings: &Host,
         policy: ArbitrationPolicy,
         shares: &[(u32, u32)],
-        loops: Vec<(u8, ClosedLoop)>,
+        loops: Vec<(u8, RunningLoop)>,
     ) -> Self {
-        let lane = |flow, closed: Option<ClosedLoop>| Lane {
+        let lane = |flow, closed: Option<RunningLoop>| Lane {
             flow,
             waiting: VecDeque::new(),
-            free: closed.iter().flat_map(ClosedLoop::free_from_the_start).collect(),
+            free: closed.iter().flat_map(RunningLoop::free_from_the_start).collect(),
             closed,
             ready: None,
             previous: Time::ZERO,
@@ -116,7 +116,7 @@ impl Arbiter {
     }
 
     /// The closed loops.
-    pub(crate) fn loops(&self) -> impl Iterator<Item = &ClosedLoop> {
+    pub(crate) fn loops(&self) -> impl Iterator<Item = &RunningLoop> {
         self.lanes.iter().filter_map(|lane| lane.closed.as_ref())
     }
 
@@ -140,7 +140,7 @@ impl Arbiter {
     }
 
     /// Reads what has arrived, and the next request of each flow where times do not say.
-    fn read(&mut self, source: &mut dyn Requester, now: Time) -> Result<(), Interrupted> {
+    fn read(&mut self, source: &mut dyn RequestSource, now: Time) -> Result<(), Interrupted> {
         let by_time = matches!(self.mode, HostMode::Timestamps | HostMode::Shifted);
         while let Some(next) = self.inbox.peek(source)? {
             let wanted = if by_time {
@@ -258,7 +258,10 @@ impl Arbiter {
     }
 
     /// The next time at which something arrives that has not yet.
-    fn next_arrival(&mut self, source: &mut dyn Requester) -> Result<Option<Time>, Interrupted> {
+    fn next_arrival(
+        &mut self,
+        source: &mut dyn RequestSource,
+    ) -> Result<Option<Time>, Interrupted> {
         let by_time = matches!(self.mode, HostMode::Timestamps | HostMode::Shifted);
         let next = self.inbox.peek(source)?.filter(|_| by_time).map(|next| self.arrival(&next));
         let open = self.lanes.iter().filter(|lane| lane.closed.is_none());
@@ -274,6 +277,18 @@ impl Arbiter {
 }
 
 impl Arbiter {
+    /// Requests come one by one; not any more, where `more` is false.
+    pub(crate) fn expect_more(&mut self, more: bool) {
+        self.inbox.expect_more(more);
+    }
+
+    /// A request has come. If all places are taken, it is read when one is free, as in a run.
+    pub(crate) fn come(&mut self, now: Time) {
+        if !self.blocked {
+            self.wake(now);
+        }
+    }
+
     /// Requests that arrive now have arrived.
     pub(crate) fn wake(&mut self, now: Time) {
         self.horizon = now;
@@ -293,7 +308,7 @@ impl Arbiter {
     pub(crate) fn push<D: Interface>(
         &mut self,
         drive: &mut D,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<(), Interrupted> {
         if std::mem::take(&mut self.blocked) {
             self.horizon = drive.now();

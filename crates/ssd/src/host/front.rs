@@ -63,7 +63,7 @@ struct Controller {
 
 /// The link.
 struct Link {
-    settings: config::Link,
+    settings: config::LinkSettings,
     takes_time: bool,
     /// The way to the drive, and the way to the host; half duplex, both are the first.
     ways: [Server; 2],
@@ -71,7 +71,7 @@ struct Link {
 
 impl Front {
     /// The interface of a drive; none if neither part takes time.
-    pub(crate) fn new(link: config::Link, controller: config::Controller) -> Option<Self> {
+    pub(crate) fn new(link: config::LinkSettings, controller: config::Controller) -> Option<Self> {
         let config::Controller { read, write, rate, read_latency, cores } = controller;
         let controller = Controller {
             settings: controller,

@@ -27,8 +27,8 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    pub(crate) fn new(settings: &config::Buffer) -> Self {
-        let &config::Buffer { latency, rate, access, .. } = settings;
+    pub(crate) fn new(settings: &config::BufferSettings) -> Self {
+        let &config::BufferSettings { latency, rate, access, .. } = settings;
         let access = access.unwrap_or(Dur::ZERO);
         Self { latency, access, rate, way: Server::default(), queue: VecDeque::new() }
     }

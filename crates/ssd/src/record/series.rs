@@ -44,7 +44,7 @@ struct Sample {
 }
 
 /// The series so far.
-pub(super) struct Series {
+pub(super) struct SeriesRows {
     length: Dur,
     fixed: bool,
     row_end: Time,
@@ -54,7 +54,7 @@ pub(super) struct Series {
     greatest_ns: Each<Class, u64>,
 }
 
-impl Series {
+impl SeriesRows {
     pub(super) fn new(interval: Option<Dur>) -> Self {
         let length = interval.unwrap_or(FIRST);
         Self {

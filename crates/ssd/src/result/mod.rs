@@ -41,7 +41,7 @@ pub fn result_shape() -> Value {
 
 /// The time of a run, in seconds.
 #[derive(Copy, Clone, Default, Debug)]
-pub struct Timing {
+pub struct WallTimes {
     /// By the clock on the wall, preconditioning included.
     pub wall: f64,
     /// Of the processor, for the thread that simulated.
@@ -71,7 +71,7 @@ impl Report {
     }
 
     /// Fills in what only the caller can measure.
-    pub fn set_timing(&mut self, took: Timing) {
+    pub fn set_timing(&mut self, took: WallTimes) {
         let speed = Speed::of(took, self.page_operations, self.served);
         self.value["timing"] = speed.value();
     }

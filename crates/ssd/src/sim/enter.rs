@@ -10,7 +10,7 @@ use crate::clock::Actor;
 use crate::config::{PendingRead, UnmappedRead};
 use crate::device::LaneId;
 use crate::host::{
-    Arrived, Buffer, COMMAND, Class, Data, Flush, Front, Inside, Parts, Passed, Safe, Transfer,
+    Arrived, Buffer, COMMAND, Class, Data, Flush, Front, Inside, PageParts, Passed, Safe, Transfer,
     Write,
 };
 use crate::ops::{Owner, PageOp, Spent, behind};
@@ -596,14 +596,14 @@ impl<K: Kit> Sim<K> {
         let bytes = Bytes::new(to - from);
         let buffer = self.buffer.as_mut().expect("a buffer");
         if !self.device.ops[op].programs() {
-            if buffer.read(lpn, Parts::touched(from, to, page)) {
+            if buffer.read(lpn, PageParts::touched(from, to, page)) {
                 self.transfer(op, None, bytes);
             } else {
                 self.enter_out_of_line(op);
             }
             return;
         }
-        let data = Data { parts: Parts::within(from, to, page), bytes };
+        let data = Data { parts: PageParts::within(from, to, page), bytes };
         let came_before = self.waits.for_room() > 0;
         match self.place_in_buffer(op, data, came_before) {
             Some(place) => self.transfer(op, Some(place), bytes),

@@ -31,7 +31,7 @@ pub use crate::host::{
 use crate::clock::{Actor, Clock};
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device, Manner};
-use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Interface, Requests, Trays};
+use crate::host::{Buffer, Feeder, Front, Inside, Interface, Requests, RunningLoop, Trays};
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
 use crate::server::assert_within;
@@ -43,8 +43,8 @@ use policies::ArbitrationPolicy;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use wait::Waits;
-use watch::Watch;
-use workload::{Loop, Request, Source as Requester};
+use watch::RunWatch;
+use workload::{Loop, Request, RequestSource};
 
 /// Why [`Sim::advance`] came back.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -102,7 +102,7 @@ pub struct Sim<K: Kit> {
     queues: Queues,
     /// Pushes the requests of [`Sim::run`], which has it meanwhile.
     feeder: Option<Feeder>,
-    watch: Watch,
+    watch: RunWatch,
 }
 
 impl<K: Kit> Sim<K> {
@@ -147,7 +147,7 @@ impl<K: Kit> Sim<K> {
             waiting_total: 0,
             queues: cost.queues(),
             feeder: Some(Feeder::new(&drive.host)),
-            watch: Watch::new(&ftl),
+            watch: RunWatch::new(&ftl),
             ftl,
         }
     }
@@ -299,11 +299,11 @@ impl<K: Kit> Sim<K> {
     /// Serves all requests of a source, and then what they set off.
     pub fn run(
         &mut self,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
-        let mut feeder = self.feeder.take().expect("nothing else runs");
+        let mut feeder = self.take_feeder();
         let result = self.feed(&mut feeder, source, total, progress);
         self.feeder = Some(feeder);
         result?;
@@ -322,16 +322,20 @@ impl<K: Kit> Sim<K> {
         served + self.watch.course.mark(&self.ftl.counts())
     }
 
-    /// Counts the arrival of a request that is about to be pushed by itself, not by [`Sim::run`].
-    pub(crate) fn note_arrival(&mut self, at: Time) {
-        let inside = self.inside();
-        self.feeder.as_mut().expect("nothing else runs").note_arrival(at, inside);
+    /// The feeder, for a session that pushes requests one by one; [`Sim::give_back`] ends that.
+    pub(crate) fn take_feeder(&mut self) -> Feeder {
+        self.feeder.take().expect("nothing else runs")
+    }
+
+    /// The feeder comes back, with what the report says of it.
+    pub(crate) fn give_back(&mut self, feeder: Feeder) {
+        self.feeder = Some(feeder);
     }
 
     fn feed(
         &mut self,
         feeder: &mut Feeder,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
@@ -365,6 +369,11 @@ impl<K: Kit> Sim<K> {
     fn host_is_done(&self) -> bool {
         let empty = self.buffer.as_ref().is_none_or(Buffer::is_empty);
         self.closed && self.requests.inside() == 0 && empty
+    }
+
+    /// Whether something may happen by itself while no request is inside.
+    pub(crate) fn acts_when_idle(&mut self) -> bool {
+        self.buffer.is_some() || self.ftl.offers_idle_work() || self.ftl.next_timer().is_some()
     }
 
     /// Writes wait for space, and nothing under way will make any. If blocks were retired, that is
@@ -535,7 +544,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// The closed loops.
-    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoop> {
+    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &RunningLoop> {
         self.feeder.iter().flat_map(Feeder::closed_loops)
     }
 }

@@ -14,13 +14,13 @@ use kernel::{BitSet, Idx, Time};
 use nand::{BlockId, Source};
 
 /// The observers.
-pub(super) struct Watch {
+pub(super) struct RunWatch {
     /// When so many blocks were retired that the drive ended.
     pub(super) worn_out_at: Option<Time>,
     /// When no more requests could come and the host's were done.
     pub(super) over_at: Option<Time>,
     /// The counts of the FTL at intervals of requests.
-    pub(super) course: Course,
+    pub(super) course: RunCourse,
     /// Present until a read meets a page that was programmed in this run.
     pub(super) unmet: Option<Fresh>,
     recorder: Option<Box<Recorder>>,
@@ -28,12 +28,12 @@ pub(super) struct Watch {
     row_end: Time,
 }
 
-impl Watch {
+impl RunWatch {
     pub(super) fn new<K: Kit>(ftl: &Ftl<K>) -> Self {
         Self {
             worn_out_at: None,
             over_at: None,
-            course: Course::new(),
+            course: RunCourse::new(),
             unmet: Some(Fresh::since(ftl)),
             recorder: None,
             row_end: Time::MAX,
@@ -198,12 +198,12 @@ const MOST: usize = 4096;
 const FIRST: u64 = 64;
 
 /// Marks along a run, in memory that does not grow with it.
-pub(crate) struct Course {
+pub(crate) struct RunCourse {
     marks: Vec<Stretch>,
     step: u64,
 }
 
-impl Course {
+impl RunCourse {
     pub(crate) fn new() -> Self {
         Self { marks: Vec::with_capacity(MOST), step: FIRST }
     }
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn halves_are_halves_however_long_the_run() {
         for requests in [200_u64, 5_000, 1_000_000] {
-            let mut course = Course::new();
+            let mut course = RunCourse::new();
             let mut counts = Counts::default();
             let mut due = FIRST;
             for n in 1..=requests {
@@ -264,7 +264,7 @@ mod tests {
             assert!(first.reclaimed.abs_diff(second.reclaimed) <= off / 5 + 1);
         }
         // Nothing happened; nothing was written; all was written before the first mark.
-        let mut course = Course::new();
+        let mut course = RunCourse::new();
         assert_eq!(course.halves(Stretch::default()), None);
         let _ = course.mark(&Counts::default());
         assert_eq!(course.halves(Stretch::default()), None);

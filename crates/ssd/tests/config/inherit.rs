@@ -171,7 +171,7 @@ fn cycles_strangers_and_wrong_kinds_are_refused() {
         policy: &[],
         seed: None,
     });
-    assert_eq!(kinds(&endless.unwrap_err()), [Kind::Inherit]);
+    assert_eq!(kinds(&endless.unwrap_err()), [ConfigErrorKind::Inherit]);
 }
 
 #[test]

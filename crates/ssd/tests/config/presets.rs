@@ -1,14 +1,14 @@
 //! The drives and chips that come with floatgate.
 
 use super::*;
-use floatgate_ssd::config::{Table, Value, located, schema};
+use floatgate_ssd::config::{TomlTable, Value, located, schema};
 use kernel::{Bytes, Dur};
 use nand::{Bus, Level};
 use std::collections::BTreeMap;
 
 /// The settings of a text, by path; a quoted key may have a path of its own.
 fn settings(text: &str) -> BTreeMap<String, Value> {
-    fn add(table: &Table, path: &str, found: &mut BTreeMap<String, Value>) {
+    fn add(table: &TomlTable, path: &str, found: &mut BTreeMap<String, Value>) {
         for (key, entry) in &table.0 {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             match &entry.node.value {

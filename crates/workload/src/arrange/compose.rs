@@ -28,8 +28,8 @@ use super::steps::{Slice, Steps};
 use crate::error::{Spot, detail};
 use crate::source::digest;
 use crate::{
-    About, AddressWrap, BATCH, ClosedLoop, Flow, FlowBy, Merge, Named, OutOfRange, Part, Request,
-    Source, TraceError, Workload,
+    About, AddressWrap, BATCH, ClosedLoop, Flow, FlowBy, Merge, MergedPart, Named, OutOfRange,
+    Request, RequestSource, TraceError, Workload,
 };
 
 const SCHEMA: &str = "floatgate.workload/1";
@@ -355,7 +355,7 @@ impl Composition {
             };
             let flow = flow.map(|name| (name, part.weight.unwrap_or(1)));
             let PartText { begins, prio, closed, depth, .. } = *part;
-            Ok(Part { workload, begins, prio, closed, flow, depth })
+            Ok(MergedPart { workload, begins, prio, closed, flow, depth })
         });
         let merged = Merge::new(shown, merged.collect::<Result<_, TraceError>>()?)?;
         notes.extend(merged.about().notes.iter().cloned());
@@ -650,7 +650,7 @@ impl Workload for Paced {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(Pacing { source: self.inner.open()?, factor: self.factor }))
     }
 }
@@ -677,21 +677,21 @@ impl Workload for Switched {
         self.inner.about()
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         let ends = Arc::clone(&self.ends);
         Ok(Box::new(Switcher { source: self.inner.open()?, ends, stretch: 0, at: 0 }))
     }
 }
 
 struct Switcher {
-    source: Box<dyn Source>,
+    source: Box<dyn RequestSource>,
     ends: Arc<[u64]>,
     stretch: usize,
     /// Requests so far.
     at: u64,
 }
 
-impl Source for Switcher {
+impl RequestSource for Switcher {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.source.fill(batch)?;
         for r in batch {
@@ -710,11 +710,11 @@ impl Source for Switcher {
 }
 
 struct Pacing {
-    source: Box<dyn Source>,
+    source: Box<dyn RequestSource>,
     factor: f64,
 }
 
-impl Source for Pacing {
+impl RequestSource for Pacing {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.source.fill(batch)?;
         for r in batch {

@@ -13,11 +13,11 @@ mod steps;
 mod table;
 mod transform;
 
-pub(crate) use chain::{Chain, Link};
+pub(crate) use chain::{Chain, ChainLink};
 pub use compose::{Composition, PartText};
 pub use list::List;
 pub(crate) use merge::digest_of_digests;
-pub use merge::{ClosedLoop, Merge, Part};
+pub use merge::{ClosedLoop, Merge, MergedPart};
 pub use portion::Portion;
 pub use steps::{Slice, Steps};
 pub use table::{ColumnTable, Facts, Pieces, See, TableRows, open_table};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use kernel::Bytes;
 
 use super::steps::joined;
-use crate::{About, BATCH, Flows, Loop, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Flows, Loop, Request, RequestSource, TraceError, Workload};
 
 /// One page of every `of` consecutive ones, drawn by a seed, at the place that its group has among
 /// all groups; and one flush of every `of`.
@@ -83,7 +83,7 @@ impl Portion {
         self.written
     }
 
-    fn parted(&self, inner: Box<dyn Source>) -> Box<dyn Source> {
+    fn parted(&self, inner: Box<dyn RequestSource>) -> Box<dyn RequestSource> {
         Box::new(Parted { inner, how: self.how, flushes: 0, read: Vec::with_capacity(BATCH) })
     }
 }
@@ -132,7 +132,7 @@ impl Workload for Portion {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(self.parted(self.inner.open()?))
     }
 
@@ -144,7 +144,7 @@ impl Workload for Portion {
         Ok(Flows { open: self.parted(open), closed })
     }
 
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         self.inner.endless().map(|inner| self.parted(inner))
     }
 
@@ -159,13 +159,13 @@ impl Workload for Portion {
 
 /// One opening.
 struct Parted {
-    inner: Box<dyn Source>,
+    inner: Box<dyn RequestSource>,
     how: How,
     flushes: u64,
     read: Vec<Request>,
 }
 
-impl Source for Parted {
+impl RequestSource for Parted {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while batch.is_empty() {

@@ -12,7 +12,7 @@ use kernel::{Bytes, Dur, Time};
 
 use crate::clock::{at_speed, fits};
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Request, RequestSource, TraceError, Workload};
 
 /// Addresses move in units of this; inside of one nothing changes.
 const EXTENT_SHIFT: u32 = 20;
@@ -235,7 +235,7 @@ impl Workload for Changed {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         let round = self.round()?;
         let Some(rounds) = self.how.steps.repeat.filter(|n| *n > 1) else {
             return Ok(Box::new(round));
@@ -259,7 +259,7 @@ impl Workload for Changed {
 
 /// One way through a workload, with everything done but its repetition.
 struct Round {
-    source: Box<dyn Source>,
+    source: Box<dyn RequestSource>,
     how: How,
     /// Requests that may still come.
     left: u64,
@@ -330,7 +330,7 @@ impl How {
     }
 }
 
-impl Source for Round {
+impl RequestSource for Round {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.cut(batch)?;
         self.how.place(batch)?;
@@ -386,7 +386,7 @@ impl Repeated {
     }
 }
 
-impl Source for Repeated {
+impl RequestSource for Repeated {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         loop {
             self.round.fill(batch)?;

@@ -10,10 +10,10 @@ use kernel::{Bytes, Dur, Prio, Time};
 use crate::clock::fits;
 use crate::error::{Spot, detail};
 use crate::trace::{
-    Believed, FARTHEST, FlowBy, LONGEST, Regions, Stored, Tenants, Whose, believe, few_enough,
+    Believed, FARTHEST, FlowBy, LONGEST, Regions, Stored, TraceOwners, Whose, believe, few_enough,
     most, piece,
 };
-use crate::{About, BATCH, Flow, Op, Request, Source, StandIn, TraceError, Workload};
+use crate::{About, BATCH, Flow, Op, Request, RequestSource, StandIn, TraceError, Workload};
 
 /// A table that can be gone through more than once.
 pub trait ColumnTable: Send + Sync {
@@ -150,7 +150,7 @@ impl Workload for Tabled {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(TableSource {
             pieces: self.table.open()?,
             check: Check::new(&self.name),
@@ -180,7 +180,7 @@ fn survey(
     let mut pieces = table.open()?;
     let mut check = Check::new(name);
     let (mut regions, mut bytes, mut origin, mut timed) = (Regions::default(), 0_u128, None, true);
-    let mut tenants = Tenants::default();
+    let mut tenants = TraceOwners::default();
     let mut see = |rows: &TableRows<'_>| {
         check.rows(rows)?;
         let who = match flow_by {
@@ -250,7 +250,7 @@ fn survey(
             FlowBy::Device => table.device(who),
             FlowBy::Process => table.process(who),
         });
-        let of_all = Tenants::flows(by, std::iter::once(&tenants), &regions);
+        let of_all = TraceOwners::flows(by, std::iter::once(&tenants), &regions);
         (flows, whose) = (of_all.0, of_all.1.into_iter().next().expect("one table"));
         few_enough(name, by, &flows)?;
     }
@@ -496,7 +496,7 @@ impl TableSource {
     }
 }
 
-impl Source for TableSource {
+impl RequestSource for TableSource {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while self.given == self.ready.len() {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::extents::{self, Extents};
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Flows, Loop, Op, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Flows, Loop, Op, Request, RequestSource, TraceError, Workload};
 
 /// The rule for a request that reaches beyond the drive.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -105,7 +105,7 @@ impl Workload for AddressWrap {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(self.folded(self.inner.open()?))
     }
 
@@ -126,7 +126,7 @@ impl Workload for AddressWrap {
         keeps && whole(shift.unsigned_abs()) && self.inner.writes_whole_pages(page)
     }
 
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         // A packing by first touch has places for the requests that were seen.
         let packed = self.how.rule == OutOfRange::Compact;
         if packed { None } else { self.inner.endless().map(|inner| self.folded(inner)) }
@@ -134,20 +134,20 @@ impl Workload for AddressWrap {
 }
 
 impl AddressWrap {
-    fn folded(&self, inner: Box<dyn Source>) -> Box<dyn Source> {
+    fn folded(&self, inner: Box<dyn RequestSource>) -> Box<dyn RequestSource> {
         Box::new(Folded { inner, how: self.how.clone(), done: 0 })
     }
 }
 
 /// One opening of a folded workload.
 struct Folded {
-    inner: Box<dyn Source>,
+    inner: Box<dyn RequestSource>,
     how: How,
     /// Requests given out, to name the one that does not fit.
     done: u64,
 }
 
-impl Source for Folded {
+impl RequestSource for Folded {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.inner.fill(batch)?;
         self.how.shift(batch, self.done)?;

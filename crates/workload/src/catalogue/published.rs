@@ -7,8 +7,8 @@ use kernel::{Bytes, Dur};
 
 use super::{CitationKind, Entry, Quantity as Q};
 use crate::standin::{
-    Bursts, Class, HOURS, LARGEST_SPAN, Levels, MODEL, Profile, SCHEMA, SizeShare, Stream, VERSION,
-    coarse,
+    Bursts, CascadeLevels, HOURS, LARGEST_SPAN, MODEL, Profile, ProfileClass, SCHEMA, SizeShare,
+    Stream, VERSION, coarse,
 };
 
 const PAGE: f64 = 4096.0;
@@ -133,8 +133,11 @@ pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
             make_stream(op, share, new, fresh, load.sizes[op], requests, interleaved)
         })
     };
-    let class =
-        |reads: Option<Stream>, writes: Option<Stream>| Class { growth: GROWTH, reads, writes };
+    let class = |reads: Option<Stream>, writes: Option<Stream>| ProfileClass {
+        growth: GROWTH,
+        reads,
+        writes,
+    };
     let (ir, iw) = (pages.interleaved_reads, pages.interleaved_writes);
     // An interleaved page is first touched by its more frequent operation.
     let (tr, tw) = (touches[0] * ir, touches[1] * iw);
@@ -395,7 +398,8 @@ fn bursts(seconds: f64, daily: bool, alike: Option<f64>) -> Bursts {
     let levels = (seconds / 1e-6).log2().ceil().clamp(1.0, 40.0) as i32;
     for level in 0..levels {
         let half = seconds / 2.0_f64.powi(level + 1);
-        let mut add = |to: fn(&mut Bursts) -> &mut Levels, [reads, writes, together]: [f64; 3]| {
+        let mut add = |to: fn(&mut Bursts) -> &mut CascadeLevels,
+                       [reads, writes, together]: [f64; 3]| {
             let to = to(&mut bursts);
             to.reads.push(reads);
             to.writes.push(writes);

@@ -36,7 +36,7 @@ pub struct Epochs {
     pub within_percent: Vec<f64>,
 }
 
-pub(super) struct Demand {
+pub(super) struct EpochDemand {
     length: u64,
     current: u64,
     /// When the current epoch ends.
@@ -50,7 +50,7 @@ pub(super) struct Demand {
     sum_percent: f64,
 }
 
-impl Demand {
+impl EpochDemand {
     pub(super) fn new(length: Dur) -> Self {
         Self {
             length: length.as_ns(),

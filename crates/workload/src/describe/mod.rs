@@ -30,16 +30,16 @@ use serde::Serialize;
 
 use self::mix::Mix;
 use self::touches::Touches;
-use crate::{Alignment, BATCH, Op, Request, Source, TraceError};
+use crate::{Alignment, BATCH, Op, Request, RequestSource, TraceError};
 
 pub use characters::{Characters, Footprint, Identification, OfClasses, Window};
 pub use concentration::{Concentration, Curve, TopPage};
 pub use epochs::Epochs;
-pub use mix::{OfOp, Requests};
-pub use rate::{Gaps, Hour, Peak, Rate, Series};
+pub use mix::{OfOp, RequestCounts};
+pub use rate::{Gaps, Hour, Peak, RateSeries, RequestRate};
 pub use reuse::Reuse;
-pub use sequence::{Runs, Sequence};
-pub use sizes::{FrequentSize, SizeClass, Sizes};
+pub use sequence::{RunLengths, Sequence};
+pub use sizes::{FrequentSize, RequestSizes, SizeClass};
 
 /// The options of a description.
 #[derive(Clone, PartialEq, Debug)]
@@ -115,15 +115,15 @@ pub struct Description {
     /// From the first request to the last, in nanoseconds.
     pub span_ns: u64,
     /// Requests and bytes by operation.
-    pub requests: Requests,
+    pub requests: RequestCounts,
     /// How large requests are.
-    pub sizes: Sizes,
+    pub sizes: RequestSizes,
     /// The start and end of requests relative to pages.
     pub alignment: Aligned,
     /// How far requests go on where others ended.
     pub sequence: Sequence,
     /// Requests but flushes over time; `None` if all arrive at once.
-    pub rate: Option<Rate>,
+    pub rate: Option<RequestRate>,
     /// Write demand of consecutive epochs, by length of epoch (READY, Figure 4).
     pub epochs: Vec<Epochs>,
     /// All page measures are for this size.
@@ -181,8 +181,8 @@ pub struct Describer {
     alignment: Alignment,
     whole_pages: u64,
     sequence: sequence::Streams,
-    rate: rate::Clock,
-    epochs: Vec<epochs::Demand>,
+    rate: rate::RateClock,
+    epochs: Vec<epochs::EpochDemand>,
     touches: Touches,
 }
 
@@ -196,8 +196,8 @@ impl Describer {
             alignment: Alignment::new(),
             whole_pages: 0,
             sequence: sequence::Streams::new(),
-            rate: rate::Clock::new(),
-            epochs: options.epochs.iter().map(|&length| epochs::Demand::new(length)).collect(),
+            rate: rate::RateClock::new(),
+            epochs: options.epochs.iter().map(|&length| epochs::EpochDemand::new(length)).collect(),
             touches: Touches::new(options.page_size, options.memory),
             options: options.clone(),
         }
@@ -265,7 +265,10 @@ impl Describer {
 }
 
 /// Describes everything that is left of a source.
-pub fn describe(source: &mut dyn Source, options: &Options) -> Result<Description, TraceError> {
+pub fn describe(
+    source: &mut dyn RequestSource,
+    options: &Options,
+) -> Result<Description, TraceError> {
     let mut describer = Describer::new(options);
     let mut batch = Vec::with_capacity(BATCH);
     loop {

@@ -9,7 +9,7 @@ use crate::Request;
 
 /// Sizes of requests.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Sizes {
+pub struct RequestSizes {
     /// The smallest request in bytes.
     pub least_bytes: u32,
     /// The largest request in bytes.
@@ -96,7 +96,7 @@ impl Counter {
         }
     }
 
-    pub(super) fn finish(self) -> Sizes {
+    pub(super) fn finish(self) -> RequestSizes {
         let sum = |by_op: &ByOp| by_op.iter().sum::<u64>();
         let all = self.powers.iter().map(sum).sum();
         let sectors = self.sectors.iter().enumerate().map(|(n, &by_op)| (n as u32 * SECTOR, by_op));
@@ -118,7 +118,7 @@ impl Counter {
             let [read, write, trim] = self.powers[power];
             SizeClass { from_bytes: 1 << power, below_bytes: 2 << power, read, write, trim }
         });
-        Sizes {
+        RequestSizes {
             least_bytes: if all > 0 { self.least } else { 0 },
             most_bytes: self.most,
             distinct,

@@ -41,7 +41,7 @@ impl Arrivals {
 
 /// Gives each request its arrival; the first arrives at zero.
 #[derive(Debug)]
-pub(super) enum Clock {
+pub(super) enum ArrivalClock {
     Still,
     Constant {
         gap_ns: f64,
@@ -56,7 +56,7 @@ pub(super) enum Clock {
     },
 }
 
-impl Clock {
+impl ArrivalClock {
     pub(super) fn new(arrivals: Arrivals, rng: Rng) -> Self {
         match arrivals {
             Arrivals::AsFastAsPossible => Self::Still,

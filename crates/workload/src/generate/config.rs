@@ -3,9 +3,9 @@
 use kernel::{Bytes, Dur};
 use serde::{Deserialize, Serialize};
 
-use super::spread::{Spread, Zones};
+use super::spread::{SlotSpread, Zones};
 use super::zipf::Zipf;
-use super::{Arrivals, Share, Size};
+use super::{Arrivals, MixShare, Size};
 
 /// The pattern of a generated workload.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ impl Pattern {
 }
 
 /// JESD219 enterprise, as fio's example job has it: 67 % of the requests are 4 KiB.
-fn jesd219_sizes() -> Vec<Share> {
+fn jesd219_sizes() -> Vec<MixShare> {
     [
         (512, 0.04),
         (1024, 0.01),
@@ -105,7 +105,7 @@ fn jesd219_sizes() -> Vec<Share> {
         (32768, 0.03),
         (65536, 0.03),
     ]
-    .map(|(size, share)| Share { size: Bytes::new(size), share })
+    .map(|(size, share)| MixShare { size: Bytes::new(size), share })
     .to_vec()
 }
 
@@ -205,7 +205,7 @@ impl Generator {
     }
 
     /// How addresses spread over `slots` aligned places.
-    pub(super) fn spread(&self, slots: u64) -> Result<Spread, Wrong> {
+    pub(super) fn spread(&self, slots: u64) -> Result<SlotSpread, Wrong> {
         let only = |key, given: bool, pattern: Pattern| {
             if given && self.pattern != pattern {
                 let found = format!("`{key}` is given for {}", self.pattern.name());
@@ -217,20 +217,20 @@ impl Generator {
         only("hot-data", self.hot_data.is_some(), Pattern::HotCold)?;
         only("hot-writes", self.hot_writes.is_some(), Pattern::HotCold)?;
         let zones = |shares: &[(f64, f64)]| {
-            Zones::new(slots, shares).map(Spread::Zones).ok_or_else(|| {
+            Zones::new(slots, shares).map(SlotSpread::Zones).ok_or_else(|| {
                 let found = format!("{slots} aligned places cannot be split into the zones");
                 ("span", found, "at least one place in every zone")
             })
         };
         match self.pattern {
-            Pattern::RandomWrite | Pattern::RandomRead => Ok(Spread::Uniform { slots }),
-            Pattern::SequentialWrite | Pattern::SequentialRead => Ok(Spread::Sequential),
+            Pattern::RandomWrite | Pattern::RandomRead => Ok(SlotSpread::Uniform { slots }),
+            Pattern::SequentialWrite | Pattern::SequentialRead => Ok(SlotSpread::Sequential),
             Pattern::Zipf => {
                 let theta = self.theta.unwrap_or(0.99);
                 if !(theta > 0.0 && theta <= 10.0) {
                     return Err(("theta", format!("theta = {theta}"), "0 < theta <= 10"));
                 }
-                Ok(Spread::Zipf(Zipf::new(slots, theta)))
+                Ok(SlotSpread::Zipf(Zipf::new(slots, theta)))
             }
             Pattern::HotCold => {
                 let (data, writes) = (self.hot_data.unwrap_or(0.2), self.hot_writes.unwrap_or(0.8));

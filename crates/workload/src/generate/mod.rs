@@ -16,16 +16,16 @@ use std::sync::Arc;
 
 use kernel::{Bytes, Prio, Rng};
 
-use self::arrivals::Clock;
+use self::arrivals::ArrivalClock;
 use self::sizes::SizePicker;
-use self::spread::Spread;
+use self::spread::SlotSpread;
 use crate::clock::in_time;
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Op, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Op, Request, RequestSource, TraceError, Workload};
 
 pub use arrivals::Arrivals;
 pub use config::{Generator, Pattern};
-pub use sizes::{Share, Size};
+pub use sizes::{MixShare, Size};
 
 /// A percentage is answered with the share.
 fn expected_share(found: f64) -> String {
@@ -55,7 +55,7 @@ struct GeneratorPlan {
     span: u64,
     align: u64,
     sizes: SizePicker,
-    spread: Spread,
+    spread: SlotSpread,
     /// Below the first: read; below the second: trim; else write. In units of 2^-64.
     read_below: u64,
     trim_below: u64,
@@ -197,7 +197,7 @@ impl Workload for Synthetic {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(Making::of(&self.plan)))
     }
 
@@ -208,7 +208,7 @@ impl Workload for Synthetic {
             && self.plan.sizes.all().all(|size| whole(size.into()))
     }
 
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         let hardly_writes = match self.plan.only {
             Some(op) => op != Op::Write,
             None => self.plan.trim_below > below(1.0 - FEW),
@@ -220,7 +220,7 @@ impl Workload for Synthetic {
         making.left = u64::MAX;
         // Times of so many requests would not fit.
         let unused = Rng::named(self.plan.seed, "workload/arrivals");
-        making.clock = Clock::new(Arrivals::AsFastAsPossible, unused);
+        making.clock = ArrivalClock::new(Arrivals::AsFastAsPossible, unused);
         Some(Box::new(making))
     }
 }
@@ -231,7 +231,7 @@ impl Making {
         let stream = |name| Rng::named(plan.seed, name);
         Self {
             left: plan.requests,
-            clock: Clock::new(plan.arrivals, stream("workload/arrivals")),
+            clock: ArrivalClock::new(plan.arrivals, stream("workload/arrivals")),
             places: stream("workload/places"),
             sizes: stream("workload/sizes"),
             ops: stream(OPERATIONS),
@@ -247,7 +247,7 @@ impl Making {
 struct Making {
     plan: Arc<GeneratorPlan>,
     left: u64,
-    clock: Clock,
+    clock: ArrivalClock,
     places: Rng,
     sizes: Rng,
     ops: Rng,
@@ -258,7 +258,7 @@ struct Making {
     next_byte: u64,
 }
 
-impl Source for Making {
+impl RequestSource for Making {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         // With flushes there may be as many again.
@@ -268,22 +268,22 @@ impl Source for Making {
         let plan = Arc::clone(&self.plan);
         // The pattern is asked for once per batch, not per request.
         match &plan.spread {
-            Spread::Uniform { slots } => {
+            SlotSpread::Uniform { slots } => {
                 self.make(batch, n, &plan, |rng, _, len| {
                     (plan.place(rng.below_u64(*slots), len), len)
                 });
             }
             // The last request before the end is as short as it must be: no byte is left out.
-            Spread::Sequential => self.make(batch, n, &plan, |_, next, len| {
+            SlotSpread::Sequential => self.make(batch, n, &plan, |_, next, len| {
                 let at = if *next == plan.span { 0 } else { *next };
                 let len = u64::from(len).min(plan.span - at);
                 *next = at + len;
                 (at, len as u32)
             }),
-            Spread::Zones(zones) => {
+            SlotSpread::Zones(zones) => {
                 self.make(batch, n, &plan, |rng, _, len| (plan.place(zones.draw(rng), len), len));
             }
-            Spread::Zipf(zipf) => {
+            SlotSpread::Zipf(zipf) => {
                 self.make(batch, n, &plan, |rng, _, len| (plan.place(zipf.draw(rng), len), len));
             }
         }

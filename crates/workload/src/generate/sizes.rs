@@ -12,13 +12,13 @@ pub enum Size {
     /// One size, written `"4KiB"`.
     One(Bytes),
     /// Sizes with their shares, written `[{ size = "4KiB", share = 0.7 }, …]`.
-    Mix(Vec<Share>),
+    Mix(Vec<MixShare>),
 }
 
 /// One size of a mix.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Share {
+pub struct MixShare {
     /// The size.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub size: Bytes,
@@ -98,12 +98,12 @@ impl SizePicker {
     /// Checks the sizes; an error says what is wrong.
     pub(super) fn new(size: &Size) -> Result<Self, String> {
         let shares = match size {
-            Size::One(size) => &[Share { size: *size, share: 1.0 }][..],
+            Size::One(size) => &[MixShare { size: *size, share: 1.0 }][..],
             Size::Mix(shares) => shares,
         };
         let mut bounds = Vec::with_capacity(shares.len());
         let mut sum = 0.0;
-        for &Share { size, share } in shares {
+        for &MixShare { size, share } in shares {
             if !(1..=LARGEST).contains(&size.get()) {
                 return Err(format!("a size of {size}"));
             }

@@ -6,7 +6,7 @@ use super::zipf::Zipf;
 
 /// How requests spread over the aligned places ("slots") of the address space.
 #[derive(Debug)]
-pub(super) enum Spread {
+pub(super) enum SlotSpread {
     Uniform { slots: u64 },
     Sequential,
     Zones(Zones),

@@ -27,15 +27,15 @@ pub struct Bursts {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub daily: Vec<f64>,
     /// Of the intervals that are not busy.
-    pub quiet: Levels,
+    pub quiet: CascadeLevels,
     /// Of the busy ones.
-    pub busy: Levels,
+    pub busy: CascadeLevels,
 }
 
 /// How uneven the halves of intervals are: of the span, of its halves, quarters, …
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Levels {
+pub struct CascadeLevels {
     /// `m` of the reads, 0 (even) to 1 (all in one half).
     pub reads: Vec<f64>,
     /// The same of the writes.
@@ -44,7 +44,7 @@ pub struct Levels {
     pub together: Vec<f64>,
 }
 
-impl Levels {
+impl CascadeLevels {
     fn push(&mut self, [reads, writes, together]: [f64; 3]) {
         self.reads.push(rounded(reads));
         self.writes.push(rounded(writes));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     fn same(levels: usize, [reads, writes, together]: [f64; 3]) -> Bursts {
-        let levels = Levels {
+        let levels = CascadeLevels {
             reads: vec![reads; levels],
             writes: vec![writes; levels],
             together: vec![together; levels],

@@ -12,7 +12,7 @@ const LANES: usize = 16;
 
 /// Hands out extents, and knows which pages have been touched.
 #[derive(Debug)]
-pub(super) struct Space {
+pub(super) struct StandInSpace {
     /// Sectors of an extent, a power of two.
     extent: u64,
     slots: u64,
@@ -29,7 +29,7 @@ pub(super) struct Lanes {
     lanes: Vec<(u64, u64)>,
 }
 
-impl Space {
+impl StandInSpace {
     /// A space of `span` bytes for requests of at most `largest` bytes.
     pub(super) fn new(span: u64, largest: u64) -> Self {
         // Sixteen of the largest requests fit an extent: few are cut at its end.

@@ -1,11 +1,11 @@
 //! The column of times: its unit, and what its numbers show of the unit that was meant.
 
-use super::fields::{Column, Fault, Fields, Mark};
+use super::fields::{DecimalMark, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
 
 /// Reads the times of one trace.
 #[derive(Clone, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct TraceClock {
     /// The power of ten that makes them nanoseconds.
     power: u32,
     /// The user said the unit.
@@ -13,13 +13,13 @@ pub(crate) struct Clock {
     /// Times of the format have fractions.
     decimal: bool,
     /// The digits after the decimal marks of all of them.
-    marks: Mark,
+    marks: DecimalMark,
     /// While no time had a fraction: records with one further column of digits behind the time,
     /// with nothing behind it, and with anything else.
     further: [u64; 3],
 }
 
-impl Clock {
+impl TraceClock {
     /// Of a format whose times have fractions.
     pub(crate) fn decimal(options: &ReadOptions, unit: TimeUnit) -> Self {
         Self { decimal: true, ..Self::whole(options, unit) }
@@ -31,7 +31,7 @@ impl Clock {
             power: options.time_unit.unwrap_or(unit).power(),
             said: options.time_unit.is_some(),
             decimal: false,
-            marks: Mark::default(),
+            marks: DecimalMark::default(),
             further: [0; 3],
         }
     }
@@ -41,7 +41,7 @@ impl Clock {
     pub(crate) fn read<const SEPARATOR: u8>(
         &mut self,
         fields: &mut Fields<'_, SEPARATOR>,
-        column: &Column,
+        column: &FieldName,
     ) -> Result<u64, Box<Fault>> {
         let time = match fields.decimal(self.power, column) {
             Ok(time) => time,
@@ -66,7 +66,7 @@ impl Clock {
     pub(crate) fn read_last<const SEPARATOR: u8>(
         &mut self,
         fields: &mut Fields<'_, SEPARATOR>,
-        column: &Column,
+        column: &FieldName,
     ) -> Result<u64, Box<Fault>> {
         let time = self.read(fields, column)?;
         if !self.marks.fraction() {

@@ -12,8 +12,8 @@
 //! `.blkparse`, and are no output of blkparse. It does not say that the times ascend, so a bounded window is
 //! sorted.
 
-use super::clock::Clock;
-use super::fields::{BLANK, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::fields::{BLANK, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
 use super::select::Processes;
@@ -22,27 +22,29 @@ use crate::Op;
 const COLUMNS: &str = "8 columns or more: time, process number, process, first sector, sectors, R or W, \
                        major, minor, digests";
 
-const TIME: Column =
-    Column { name: "the time", expected: "a number of nanoseconds", hint: COLUMNS };
-const PID: Column = Column { name: "the process number", expected: "a number", hint: COLUMNS };
-const PROCESS: Column = Column { name: "the process", expected: "a name", hint: COLUMNS };
-const START: Column = Column {
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "a number of nanoseconds", hint: COLUMNS };
+const PID: FieldName =
+    FieldName { name: "the process number", expected: "a number", hint: COLUMNS };
+const PROCESS: FieldName = FieldName { name: "the process", expected: "a name", hint: COLUMNS };
+const START: FieldName = FieldName {
     name: "the first sector",
     expected: "a sector number (512 bytes each)",
     hint: COLUMNS,
 };
-const SECTORS: Column =
-    Column { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
-const OPERATION: Column = Column { name: "the operation", expected: "`R` or `W`", hint: COLUMNS };
-const MAJOR: Column =
-    Column { name: "the major number", expected: "a number below 4096", hint: COLUMNS };
-const MINOR: Column =
-    Column { name: "the minor number", expected: "a number below 2^20", hint: COLUMNS };
+const SECTORS: FieldName =
+    FieldName { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
+const OPERATION: FieldName =
+    FieldName { name: "the operation", expected: "`R` or `W`", hint: COLUMNS };
+const MAJOR: FieldName =
+    FieldName { name: "the major number", expected: "a number below 4096", hint: COLUMNS };
+const MINOR: FieldName =
+    FieldName { name: "the minor number", expected: "a number below 2^20", hint: COLUMNS };
 
 const MINOR_BITS: u32 = 20;
 
 pub(crate) struct Fiu {
-    clock: Clock,
+    clock: TraceClock,
     processes: Processes,
 }
 
@@ -56,7 +58,7 @@ impl Parser for Fiu {
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { clock: Clock::whole(options, TimeUnit::Ns), processes: Processes::new(options) }
+        Self { clock: TraceClock::whole(options, TimeUnit::Ns), processes: Processes::new(options) }
     }
 
     #[inline]
@@ -101,7 +103,7 @@ impl Parser for Fiu {
         Some(&self.processes)
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 

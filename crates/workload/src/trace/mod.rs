@@ -30,25 +30,23 @@ use std::sync::Arc;
 
 use kernel::Bytes;
 
-use self::clock::Clock;
-pub use self::columns::{
-    Columns, Place as ColumnPlace, Role as ColumnRole, Spelling, Unit as ColumnUnit,
-};
+use self::clock::TraceClock;
+pub use self::columns::{ColumnPlace, ColumnRole, Columns, Spelling, Unit as ColumnUnit};
 use self::feed::{Cut, Feed};
 use self::format::Visit;
 pub use self::guess::suggest_columns;
 use self::input::Compression;
 pub(crate) use self::input::Stored;
 pub use self::input::file_hint;
-pub use self::options::{Event, FlowBy, ReadOptions, Tally, TimeUnit};
-use self::packed::{Packed, Unpacking};
+pub use self::options::{Event, FlowBy, ReadOptions, ReadTally, TimeUnit};
+use self::packed::{PackedRequests, Unpacking};
 use self::reader::{Reader, Survey, TraceSource};
-pub(crate) use self::reader::{Regions, Tenants, Whose};
+pub(crate) use self::reader::{Regions, TraceOwners, Whose};
 use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST, most, piece};
 use self::sniff::KnownBy;
 use crate::error::{Spot, detail};
-use crate::{About, Flow, Source, TraceError, Workload};
+use crate::{About, Flow, RequestSource, TraceError, Workload};
 
 format::formats! {
     ssdsim::Ssdsim,
@@ -127,7 +125,7 @@ pub fn open_slices(
     let mut slices = slices;
     if let Some(by) = options.flow_by {
         let tenants = slices.iter().map(|slice| &slice.tenants);
-        let (flows, whose) = Tenants::flows(by, tenants, &regions);
+        let (flows, whose) = TraceOwners::flows(by, tenants, &regions);
         let first = Arc::clone(&slices.first().expect("a trace has a file").stored.name);
         few_enough(&first, by, &flows)?;
         for (slice, whose) in slices.iter_mut().zip(whose) {
@@ -183,11 +181,11 @@ struct Trace {
     known: KnownBy,
     options: ReadOptions,
     regions: Arc<Regions>,
-    tenants: Tenants,
+    tenants: TraceOwners,
     whose: Whose,
     origin: u64,
     /// All requests, where opening it kept them ([`Survey::kept`]).
-    kept: Option<Arc<Packed>>,
+    kept: Option<Arc<PackedRequests>>,
     /// The unit of its writes ([`Survey::grain`]).
     grain: Option<u64>,
     about: About,
@@ -198,7 +196,7 @@ impl Workload for Trace {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         if let Some(kept) = &self.kept {
             return Ok(Box::new(Unpacking::new(kept)));
         }
@@ -288,7 +286,7 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
                 return Err(TraceError::Parameter(what));
             }
             let tenants = std::iter::once(&seen.tenants);
-            let (flows, mut whose) = Tenants::flows(by, tenants, &seen.regions);
+            let (flows, mut whose) = TraceOwners::flows(by, tenants, &seen.regions);
             few_enough(&stored.name, by, &flows)?;
             (flows, whose.remove(0))
         }
@@ -388,7 +386,7 @@ fn check(
         let what = whole(doubt.found.clone(), doubt.expected, doubt.hint.clone());
         return Err(TraceError::Parameter(what));
     }
-    if let Some(records) = survey.clock.as_ref().and_then(Clock::cut_fractions) {
+    if let Some(records) = survey.clock.as_ref().and_then(TraceClock::cut_fractions) {
         let found = format!(
             "no time has a fraction, and {records} records have one further column, of digits, \
              behind the time"
@@ -503,7 +501,7 @@ fn describe(format: Format, options: &ReadOptions, survey: &mut Survey, notes: &
 
 /// Everything that is left of a source.
 #[cfg(test)]
-pub(crate) fn drain(source: &mut dyn Source) -> Result<Vec<crate::Request>, TraceError> {
+pub(crate) fn drain(source: &mut dyn RequestSource) -> Result<Vec<crate::Request>, TraceError> {
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     loop {
         source.fill(&mut batch)?;

@@ -18,8 +18,8 @@
 
 use std::collections::BTreeMap;
 
-use super::clock::Clock;
-use super::fields::{COMMA, Column, Fault, Fields, shown};
+use super::clock::TraceClock;
+use super::fields::{COMMA, Fault, FieldName, Fields, shown};
 use super::options::{ReadOptions, TimeUnit};
 use super::reader::Regions;
 use super::record::{Parser, Raw, extent};
@@ -28,28 +28,31 @@ use crate::Op;
 
 const COLUMNS: &str = "`BeginHeader` … `EndHeader` names the columns";
 
-const TIME: Column =
-    Column { name: "the time", expected: "a number of microseconds", hint: COLUMNS };
-const PROCESS: Column =
-    Column { name: "the process", expected: "a name with a number in parentheses", hint: COLUMNS };
-const OFFSET: Column =
-    Column { name: "the offset", expected: "bytes, hexadecimal with 0x", hint: COLUMNS };
-const SIZE: Column =
-    Column { name: "the size", expected: "bytes, hexadecimal with 0x", hint: COLUMNS };
-const ELAPSED: Column = Column {
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "a number of microseconds", hint: COLUMNS };
+const PROCESS: FieldName = FieldName {
+    name: "the process",
+    expected: "a name with a number in parentheses",
+    hint: COLUMNS,
+};
+const OFFSET: FieldName =
+    FieldName { name: "the offset", expected: "bytes, hexadecimal with 0x", hint: COLUMNS };
+const SIZE: FieldName =
+    FieldName { name: "the size", expected: "bytes, hexadecimal with 0x", hint: COLUMNS };
+const ELAPSED: FieldName = FieldName {
     name: "the elapsed time",
     expected: "a number of microseconds, less than an hour",
     hint: COLUMNS,
 };
-const DISK: Column =
-    Column { name: "the disk", expected: "a disk number below 2^32", hint: COLUMNS };
-const REST: Column = Column {
+const DISK: FieldName =
+    FieldName { name: "the disk", expected: "a disk number below 2^32", hint: COLUMNS };
+const REST: FieldName = FieldName {
     name: "the rest of the line",
     expected: "further columns",
     hint: "the line may be cut",
 };
-const KIND: Column =
-    Column { name: "the kind of event", expected: "a word such as `DiskRead`", hint: COLUMNS };
+const KIND: FieldName =
+    FieldName { name: "the kind of event", expected: "a word such as `DiskRead`", hint: COLUMNS };
 
 /// Longer requests are misread; and arrivals may lie that much before the first event.
 const HOUR: u64 = 3_600_000_000_000;
@@ -129,7 +132,7 @@ fn layout(fields: &mut Fields<'_, COMMA>, op: Op) -> Result<Layout, Box<Fault>> 
 }
 
 pub(crate) struct Msps {
-    clock: Clock,
+    clock: TraceClock,
     processes: Processes,
     in_header: bool,
     /// Of reads and writes.
@@ -181,7 +184,7 @@ impl Parser for Msps {
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            clock: Clock::whole(options, TimeUnit::Us),
+            clock: TraceClock::whole(options, TimeUnit::Us),
             processes: Processes::new(options),
             in_header: false,
             layout: published(Op::Read),

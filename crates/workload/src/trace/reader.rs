@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use kernel::{Prio, Time};
 
-use super::clock::Clock;
+use super::clock::TraceClock;
 use super::feed::{BYTE_ORDER_MARK, Cut, Feed};
 use super::fields::Fault;
 use super::options::{Event, FlowBy, ReadOptions};
-use super::packed::Packed;
+use super::packed::PackedRequests;
 use super::quotes;
 use super::record::{COLUMNS_HINT, Doubt, LONGEST, Parser, Raw, piece};
 use super::select::{Processes, Selection};
 use super::sniff::KnownBy;
 use crate::error::{Spot, detail};
-use crate::{BATCH, Flow, Op, Request, Source, TraceError};
+use crate::{BATCH, Flow, Op, Request, RequestSource, TraceError};
 
 /// The most reasons that are remembered for the user; further ones are only counted.
 const REASONS: usize = 3;
@@ -101,14 +101,14 @@ impl Regions {
 
 /// The source: a process, or the device where flows go by that, and its addresses on each device.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Tenants {
+pub(crate) struct TraceOwners {
     /// `((who, device), first byte, end)`, ascending.
     list: Vec<((u32, u32), u64, u64)>,
     /// `(who, what the user calls them)`, ascending.
     labels: Vec<(u32, String)>,
 }
 
-impl Tenants {
+impl TraceOwners {
     /// Notes a request of somebody to a device, and its extent if it has one; `false` when there
     /// are too many.
     pub(crate) fn see(&mut self, who: (u32, u32), extent: Option<(u64, u64)>) -> bool {
@@ -222,7 +222,7 @@ pub(crate) struct Survey {
     pub(crate) length: u64,
     pub(crate) regions: Regions,
     /// The process, if flows go by that.
-    pub(crate) tenants: Tenants,
+    pub(crate) tenants: TraceOwners,
     /// Records that were later in the file than in time, and were put in order.
     pub(crate) late: u64,
     /// Records that hold no request: comments, events of other kinds.
@@ -236,7 +236,7 @@ pub(crate) struct Survey {
     /// The question to answer before the records are believed.
     pub(crate) doubt: Option<Doubt>,
     /// The reader of the times, if they are text.
-    pub(crate) clock: Option<Clock>,
+    pub(crate) clock: Option<TraceClock>,
     /// Whether the requests bear times.
     pub(crate) timed: bool,
     /// The event to read where the default one did not occur.
@@ -250,14 +250,14 @@ pub(crate) struct Survey {
     pub(crate) reasons: Vec<String>,
     /// The requests themselves, if they are not too many, of a trace of one device and one flow in
     /// which no record was skipped: there is nothing more to learn from reading it again.
-    pub(crate) kept: Option<Packed>,
+    pub(crate) kept: Option<PackedRequests>,
     /// Of a trace without reads: a power of two of which all addresses and lengths of writes are
     /// multiples, wherever its devices lie.
     pub(crate) grain: Option<u64>,
 }
 
 /// A reader that can also go over the whole trace once, to learn what must be known before.
-pub(crate) trait TraceSource: Source {
+pub(crate) trait TraceSource: RequestSource {
     fn survey(&mut self) -> Result<Survey, TraceError>;
 }
 
@@ -578,7 +578,7 @@ fn are_names(line: &[u8]) -> bool {
     fields().count() >= 3 && fields().all(is_name)
 }
 
-impl<P: Parser> Source for Reader<P> {
+impl<P: Parser> RequestSource for Reader<P> {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while batch.len() < BATCH {
@@ -596,7 +596,7 @@ impl<P: Parser> Source for Reader<P> {
 impl<P: Parser> TraceSource for Reader<P> {
     fn survey(&mut self) -> Result<Survey, TraceError> {
         let mut seen = Survey::default();
-        let mut kept = self.whose.by.is_none().then(Packed::default);
+        let mut kept = self.whose.by.is_none().then(PackedRequests::default);
         // A bit is set where one of them has it.
         let mut writes = Some(0);
         while let Some(met) = self.next()? {

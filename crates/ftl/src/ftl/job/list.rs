@@ -1,7 +1,7 @@
 //! The running jobs, those whose turn it is, and those that wait; how they come about, and how they
 //! are run without time.
 
-use super::{After, Collect, Copyback, Job, JobId, Load, Next, Pace, Page, Task};
+use super::{After, Collect, Copyback, FillProgress, GcPace, Job, JobId, Next, Page, Task};
 use crate::{
     Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Kit, Plan, PlaneView, State, Step,
     StreamId, Wear,
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The condition that a job waits for.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Condition {
+pub(crate) enum JobCondition {
     /// A free block in this plane; `None`: in any, where pages may go to any.
     Space(Option<PlaneId>),
     /// The last read on its way to this block.
@@ -28,7 +28,7 @@ pub(crate) struct Jobs<D> {
     /// Background jobs that turned urgent.
     pub(super) promoted: Vec<JobId>,
     /// Those that wait for each condition, in the order in which they came.
-    parked: BTreeMap<Condition, Vec<JobId>>,
+    parked: BTreeMap<JobCondition, Vec<JobId>>,
     /// How many work in each plane for each source.
     working: IndexVec<PlaneId, Each<Source, u32>>,
     /// How often a job has waited.
@@ -39,7 +39,7 @@ pub(crate) struct Jobs<D> {
     /// The job that reclaims blocks of each plane, if one runs.
     pub(super) collectors: IndexVec<PlaneId, Option<JobId>>,
     /// How fast they go.
-    pub(crate) pace: Pace,
+    pub(crate) pace: GcPace,
     /// Present where pages are moved inside their planes.
     pub(crate) copyback: Option<Box<Copyback>>,
     geometry: Geometry,
@@ -59,7 +59,7 @@ impl<D> Jobs<D> {
             idle: IndexVec::filled(VecDeque::new(), geometry.dies()),
             idle_total: 0,
             collectors: IndexVec::filled(None, geometry.planes()),
-            pace: Pace::default(),
+            pace: GcPace::default(),
             copyback: None,
             geometry: *geometry,
             counts: Counts::default(),
@@ -69,7 +69,7 @@ impl<D> Jobs<D> {
     /// A job that has not begun.
     pub(super) fn job(&self, task: Task, tag: Tag, plane: PlaneId) -> Job<D> {
         let (home, after) = (self.geometry.die_of_plane(plane), After::Nothing);
-        let load = Load::default();
+        let load = FillProgress::default();
         let operation = Operation::new(Verb::Read, None, tag, Level::Medium);
         let (hold, background) = (Hold::Place, false);
         let (waits, stays, comes_out) = (false, false, false);
@@ -152,9 +152,9 @@ impl<D> Jobs<D> {
     }
 
     #[cold]
-    pub(super) fn park(&mut self, job: JobId, until: Condition) -> Next {
+    pub(super) fn park(&mut self, job: JobId, until: JobCondition) -> Next {
         self.parkings += 1;
-        if let Condition::Space(plane) = until {
+        if let JobCondition::Space(plane) = until {
             self.press(plane);
         }
         self.get_mut(job).waits = true;
@@ -164,14 +164,14 @@ impl<D> Jobs<D> {
 
     /// A condition holds: the jobs that wait for it are ready.
     #[inline]
-    pub(crate) fn release(&mut self, now: Condition) {
+    pub(crate) fn release(&mut self, now: JobCondition) {
         if !self.parked.is_empty() {
             self.release_parked(now);
         }
     }
 
     #[cold]
-    fn release_parked(&mut self, now: Condition) {
+    fn release_parked(&mut self, now: JobCondition) {
         for job in self.parked.remove(&now).unwrap_or_default() {
             self.get_mut(job).waits = false;
             self.ready.push_back(job);
@@ -398,11 +398,11 @@ mod tests {
         let shape = Shape { planes_per_die: 2, ..crate::small::SMALL };
         let mut jobs = Jobs::<()>::new(&Geometry::new(shape).expect("a drive"));
         let until = [
-            Condition::Space(Some(plane)),
-            Condition::Pins(block),
-            Condition::Space(Some(other)),
-            Condition::Program(block),
-            Condition::Space(Some(plane)),
+            JobCondition::Space(Some(plane)),
+            JobCondition::Pins(block),
+            JobCondition::Space(Some(other)),
+            JobCondition::Program(block),
+            JobCondition::Space(Some(plane)),
         ];
         for until in until {
             let job = jobs.job(Task::Rewrite(None), Tag::of(Source::Rewrite), plane);
@@ -410,8 +410,8 @@ mod tests {
             jobs.park(id, until);
         }
         assert!(jobs.at_work(plane, Source::Rewrite) && !jobs.at_work(other, Source::Rewrite));
-        jobs.release(Condition::Space(Some(plane)));
-        jobs.release(Condition::Pins(block));
+        jobs.release(JobCondition::Space(Some(plane)));
+        jobs.release(JobCondition::Pins(block));
         assert_eq!(jobs.ready, [0, 4, 1].map(JobId::from_u32));
         let waits: Vec<bool> = jobs.running.iter().map(|(_, job)| job.waits).collect();
         assert_eq!(waits, [false, false, true, true, false]);

@@ -5,8 +5,8 @@
 //! of the next victim. The block is *owed* until then. If the plane then has enough free blocks,
 //! the next victim is given back with its remaining pages.
 
-use super::plan::At;
-use super::{After, Collect, Condition, JobId, Leaving, Next, Task, Then};
+use super::plan::PlanStage;
+use super::{After, Collect, JobCondition, JobId, Leaving, Next, Task, Then};
 use crate::{Cost, Dest, Ftl, FtlView, Kit, Lpn, Pages, StreamId};
 use kernel::Time;
 use nand::{BlockId, Ppn, Slots, Source};
@@ -16,7 +16,7 @@ use nand::{BlockId, Ppn, Slots, Source};
 pub(super) const AHEAD: u32 = 256;
 
 /// The program buffer of a job, and its slots that are being programmed.
-pub(super) struct Load<D> {
+pub(super) struct FillProgress<D> {
     /// Pages that were read, in the order in which they were: the slots that they leave.
     read: Vec<(Ppn, D)>,
     /// The same while a whole page is programmed from the register in which it was read.
@@ -27,13 +27,13 @@ pub(super) struct Load<D> {
     owed: Vec<(BlockId, Source)>,
 }
 
-impl<D> Default for Load<D> {
+impl<D> Default for FillProgress<D> {
     fn default() -> Self {
         Self { read: Vec::new(), apart: Vec::new(), sealed: Vec::new(), owed: Vec::new() }
     }
 }
 
-impl<D> Load<D> {
+impl<D> FillProgress<D> {
     pub(super) fn is_empty(&self) -> bool {
         self.read.is_empty()
     }
@@ -221,7 +221,7 @@ impl<K: Kit> Ftl<K> {
         let at = load.owed.iter().position(|(block, _)| !waits(*block))?;
         let (block, needed_by) = load.owed[at];
         if self.space.blocks.pins(block) > 0 {
-            return Some(self.jobs.park(id, Condition::Pins(block)));
+            return Some(self.jobs.park(id, JobCondition::Pins(block)));
         }
         load.owed.remove(at);
         Some(self.erase(id, block, needed_by))
@@ -275,12 +275,12 @@ impl<K: Kit> Ftl<K> {
             Task::Plan(run) => {
                 let first = job.load.read.drain(..).map(|(from, _)| geometry.split(from).1).min();
                 match &mut run.at {
-                    At::Pages(Leaving { then: Then::Stay, cursor, .. }) => {
+                    PlanStage::Pages(Leaving { then: Then::Stay, cursor, .. }) => {
                         *cursor = first.unwrap_or(*cursor);
                     }
-                    At::Pages(Leaving { block, dest, .. }) => {
+                    PlanStage::Pages(Leaving { block, dest, .. }) => {
                         given_back = Some(*block);
-                        run.at = At::Retake(*block, *dest);
+                        run.at = PlanStage::Retake(*block, *dest);
                     }
                     _ => {}
                 }

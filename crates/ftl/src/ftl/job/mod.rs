@@ -16,9 +16,9 @@ mod plan;
 
 pub(crate) use collect::Victims;
 pub(crate) use copyback::Copyback;
-pub(crate) use list::{Condition, Jobs};
-use load::{AHEAD, Load};
-pub(crate) use pace::Pace;
+pub(crate) use list::{JobCondition, Jobs};
+use load::{AHEAD, FillProgress};
+pub(crate) use pace::GcPace;
 
 use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, StreamId};
 use collect::Collect;
@@ -27,7 +27,7 @@ use nand::{
     BlockId, DieId, Level, Mode, Operation, Outcome, PlaneId, Ppn, Route, Slots, Source, Store,
     Tag, Verb,
 };
-use plan::{At, Run, Squeeze};
+use plan::{PlanStage, RunningPlan, Squeeze};
 
 type Page<K> = <<K as Kit>::Store as Store>::Page;
 
@@ -55,7 +55,7 @@ enum Task {
     /// Reclaim blocks of the plane until enough are free.
     Collect(Collect),
     /// Run the steps of a plan.
-    Plan(Run),
+    Plan(RunningPlan),
     /// Write one page anew; `None`: that is under way.
     Rewrite(Option<Lpn>),
 }
@@ -66,7 +66,7 @@ impl Task {
     fn pages(&mut self) -> Option<&mut Leaving> {
         match self {
             Self::Collect(Collect::Empty(pages)) => Some(pages),
-            Self::Plan(Run { at: At::Pages(pages), .. }) => Some(pages),
+            Self::Plan(RunningPlan { at: PlanStage::Pages(pages), .. }) => Some(pages),
             Self::Collect(_) | Self::Plan(_) | Self::Rewrite(_) => None,
         }
     }
@@ -151,7 +151,7 @@ pub struct Job<D> {
     after: After<D>,
     task: Task,
     /// Pages that were read, where one command programs several.
-    load: Load<D>,
+    load: FillProgress<D>,
 }
 
 impl<D> Job<D> {
@@ -397,7 +397,7 @@ impl<K: Kit> Ftl<K> {
         let from = slots.first;
         let block = self.space.geometry.block_of(from);
         if !self.space.array().is_written(from) {
-            return self.jobs.park(id, Condition::Program(block));
+            return self.jobs.park(id, JobCondition::Program(block));
         }
         self.space.blocks.pin(block);
         let job = self.jobs.get_mut(id);
@@ -454,11 +454,14 @@ impl<K: Kit> Ftl<K> {
             Task::Collect(_) => job.after = After::Place { from, to, data },
             // The block may be erased meanwhile, so what was read is no longer worth anything.
             Task::Plan(run) => {
-                if let At::Pages(Leaving {
-                    block, dest, then: Then::Erase(_) | Then::Again, ..
+                if let PlanStage::Pages(Leaving {
+                    block,
+                    dest,
+                    then: Then::Erase(_) | Then::Again,
+                    ..
                 }) = run.at
                 {
-                    run.at = At::Retake(block, dest);
+                    run.at = PlanStage::Retake(block, dest);
                     // The space that it waits for may lie in the block that it empties: that must not
                     // be out of garbage collection's reach.
                     self.give_back(block);
@@ -511,12 +514,12 @@ impl<K: Kit> Ftl<K> {
     /// The last page has left a block. `None`: the task goes on at once.
     fn emptied(&mut self, id: JobId, block: BlockId, then: Then, now: Time) -> Option<Next> {
         if then != Then::Stay && self.space.blocks.pins(block) > 0 {
-            return Some(self.jobs.park(id, Condition::Pins(block)));
+            return Some(self.jobs.park(id, JobCondition::Pins(block)));
         }
         let job = self.jobs.get_mut(id);
         match &mut job.task {
             Task::Collect(collect) => *collect = Collect::Yield,
-            Task::Plan(run) => run.at = At::Next,
+            Task::Plan(run) => run.at = PlanStage::Next,
             Task::Rewrite(_) => {}
         }
         match then {
@@ -549,7 +552,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// A free block in the plane, or in any where pages may go to any.
-    pub(crate) fn space_in(&self, plane: PlaneId) -> Condition {
-        Condition::Space((!self.answers.anywhere).then_some(plane))
+    pub(crate) fn space_in(&self, plane: PlaneId) -> JobCondition {
+        JobCondition::Space((!self.answers.anywhere).then_some(plane))
     }
 }

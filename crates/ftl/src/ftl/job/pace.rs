@@ -48,7 +48,7 @@ struct Schedule {
 
 /// The schedules of all planes; none if collection has no pace.
 #[derive(Default)]
-pub(crate) struct Pace {
+pub(crate) struct GcPace {
     planes: IndexVec<PlaneId, Schedule>,
     /// The host's pages may go to any of them.
     anywhere: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Pace {
     short: usize,
 }
 
-impl Pace {
+impl GcPace {
     /// Schedules for `planes` planes; `anywhere`: the host's pages may go to any of them.
     pub(crate) fn new(planes: usize, anywhere: bool) -> Self {
         let planes = IndexVec::filled(Schedule::default(), planes);
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn all_is_moved_when_the_host_has_no_room_left() {
         for (work, room) in [(1, 255), (100, 156), (255, 1), (7, 9), (4_000, 500)] {
-            let mut pace = Pace::new(1, false);
+            let mut pace = GcPace::new(1, false);
             let (mut moved, mut most) = (0, 0);
             assert!(!pace.plan(PLANE, Some(Need { work, room })));
             for written in 1..=room {
@@ -167,8 +167,8 @@ mod tests {
     /// A new victim makes a page worth more if it has to be, and otherwise what it was.
     #[test]
     fn what_a_page_is_worth_rises_until_a_block_can_be_lent() {
-        let mut pace = Pace::new(1, false);
-        let worth = |pace: &Pace| pace.planes[PLANE].each / MOVE;
+        let mut pace = GcPace::new(1, false);
+        let worth = |pace: &GcPace| pace.planes[PLANE].each / MOVE;
         for (need, each) in [((10, 10), 2), ((10, 5), 2), ((10, 2), 5), ((1, 2), 5)] {
             let (work, room) = need;
             pace.plan(PLANE, Some(Need { work, room }));
@@ -183,7 +183,7 @@ mod tests {
     /// A write that waits for space ends the pace of a plane until there is some; so does a plane without headroom.
     #[test]
     fn a_plane_without_room_has_no_pace() {
-        let mut pace = Pace::new(1, false);
+        let mut pace = GcPace::new(1, false);
         pace.press(PLANE);
         assert!(pace.goes_first(PLANE));
         pace.relax(PLANE);
@@ -201,7 +201,7 @@ mod tests {
     fn a_plane_that_the_host_can_pass_over_does_not_hurry() {
         let other = PlaneId::from_u32(1);
         for anywhere in [false, true] {
-            let mut pace = Pace::new(2, anywhere);
+            let mut pace = GcPace::new(2, anywhere);
             let need = Some(Need { work: 10, room: 10 });
             pace.plan(PLANE, need);
             // Each page takes two of the ten moves by which the work falls short of the headroom's

@@ -1,6 +1,6 @@
 //! Running the steps of a plan.
 
-use super::{After, Condition, Job, JobId, Leaving, Next, Task, Then};
+use super::{After, Job, JobCondition, JobId, Leaving, Next, Task, Then};
 use crate::{Dest, Ftl, FtlView, Kit, Plan, ReadDisturb, Role, State, Step};
 use kernel::{Prio, Time};
 use nand::{BlockId, Level, Mode, Slots, Source, Tag, Verb};
@@ -10,18 +10,18 @@ const BITS: u32 = 3;
 
 /// A plan that is being carried out.
 #[derive(Default)]
-pub(super) struct Run {
+pub(super) struct RunningPlan {
     /// The remaining steps, the next one last. Each has the erase count of its block when the plan
     /// was made.
     steps: Vec<(Step, u32)>,
-    pub(super) at: At,
+    pub(super) at: PlanStage,
     /// Pages that have been read since the last copying step began.
     pub(super) copied: u32,
 }
 
 /// The position of a plan.
 #[derive(Default)]
-pub(super) enum At {
+pub(super) enum PlanStage {
     /// The next step.
     #[default]
     Next,
@@ -50,33 +50,33 @@ impl<K: Kit> Ftl<K> {
             let life = erases[step_block(&step)];
             (step, life)
         });
-        let run = Run { steps: steps.collect(), ..Run::default() };
+        let run = RunningPlan { steps: steps.collect(), ..RunningPlan::default() };
         let job = self.jobs.job(Task::Plan(run), Tag::of(plan.source), plane);
         self.jobs.start(Job { background: plan.background, hold: plan.hold, ..job });
     }
 
     /// Goes on with a plan. `None`: pages are to move.
     #[inline(never)]
-    pub(super) fn follow(&mut self, id: JobId, run: &mut Run, now: Time) -> Option<Next> {
+    pub(super) fn follow(&mut self, id: JobId, run: &mut RunningPlan, now: Time) -> Option<Next> {
         loop {
             let wait = match run.at {
-                At::Pages(_) => return None,
-                At::Squeeze(Squeeze { block, .. }) if self.space.blocks.pins(block) > 0 => {
-                    Some(Condition::Pins(block))
+                PlanStage::Pages(_) => return None,
+                PlanStage::Squeeze(Squeeze { block, .. }) if self.space.blocks.pins(block) > 0 => {
+                    Some(JobCondition::Pins(block))
                 }
-                At::Squeeze(squeeze) => {
-                    run.at = At::Next;
+                PlanStage::Squeeze(squeeze) => {
+                    run.at = PlanStage::Next;
                     if let Some(next) = self.squeeze(id, squeeze, run.copied) {
                         return Some(next);
                     }
                     None
                 }
-                At::Retake(block, to) => {
+                PlanStage::Retake(block, to) => {
                     // Another job may have taken it since.
                     run.at = self.reclaim_closed(id, block, to);
                     None
                 }
-                At::Next => {
+                PlanStage::Next => {
                     let Some((step, life)) = run.steps.pop() else { return Some(Next::Done) };
                     if self.space.array().erases()[step_block(&step)] != life {
                         continue; // it was reclaimed since, and is another block now
@@ -91,7 +91,13 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Begins a step of a plan. `Some`: it is to begin again after a wait.
-    fn begin_step(&mut self, id: JobId, run: &mut Run, step: Step, now: Time) -> Option<Condition> {
+    fn begin_step(
+        &mut self,
+        id: JobId,
+        run: &mut RunningPlan,
+        step: Step,
+        now: Time,
+    ) -> Option<JobCondition> {
         match step {
             Step::Copy { from, pages, to } => {
                 if !matches!(self.space.blocks.state(from), State::Free | State::Bad) {
@@ -103,7 +109,8 @@ impl<K: Kit> Ftl<K> {
                         to
                     };
                     let then = Then::Stay;
-                    run.at = At::Pages(Leaving { block: from, pages, cursor: 0, dest, then });
+                    run.at =
+                        PlanStage::Pages(Leaving { block: from, pages, cursor: 0, dest, then });
                     run.copied = 0;
                 }
             }
@@ -118,7 +125,7 @@ impl<K: Kit> Ftl<K> {
             Step::Reprogram { block, surcharge, role, keep_reads } => {
                 let full = self.space.array().mode(block) == Mode::Full;
                 if full && self.space.blocks.state(block) == State::Closed {
-                    run.at = At::Squeeze(Squeeze { block, surcharge, role, keep_reads });
+                    run.at = PlanStage::Squeeze(Squeeze { block, surcharge, role, keep_reads });
                     self.space.blocks.begin_move(block);
                 }
             }
@@ -139,19 +146,19 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Begins to reclaim a block, unless another job has taken it.
-    fn reclaim_closed(&mut self, id: JobId, block: BlockId, to: Dest) -> At {
+    fn reclaim_closed(&mut self, id: JobId, block: BlockId, to: Dest) -> PlanStage {
         if self.space.blocks.state(block) != State::Closed {
-            return At::Next;
+            return PlanStage::Next;
         }
         let source = self.jobs.get(id).tag.source;
-        At::Pages(self.begin_reclaim(block, to, source))
+        PlanStage::Pages(self.begin_reclaim(block, to, source))
     }
 
     /// Makes a partly written block complete. `Some`: what to wait for before it is.
-    fn seal(&mut self, block: BlockId, now: Time) -> Option<Condition> {
+    fn seal(&mut self, block: BlockId, now: Time) -> Option<JobCondition> {
         match self.space.blocks.state(block) {
             State::Open => {}
-            State::Full => return Some(Condition::Program(block)),
+            State::Full => return Some(JobCondition::Program(block)),
             State::Free | State::Closed | State::Moving | State::Bad => return None,
         }
         let plane = self.space.geometry.plane_of(block);
@@ -165,7 +172,7 @@ impl<K: Kit> Ftl<K> {
             self.collect_if_short(plane, Source::Refresh, Prio::Normal);
         }
         if !self.space.is_programmed(block) {
-            return Some(Condition::Program(block));
+            return Some(JobCondition::Program(block));
         }
         self.close(block, now);
         None

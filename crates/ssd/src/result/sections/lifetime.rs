@@ -7,7 +7,7 @@
 
 use super::SectionAbout;
 use super::warnings::{Tell, codes};
-use crate::config::{Drive, HostMode, Recovery, Years, capacity};
+use crate::config::{Drive, HostMode, RecoveryConstants, Years, capacity};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
 use crate::result::evidence::Evidence;
 use crate::result::names::{SourceNamesAndTotal, by_source};
@@ -679,7 +679,7 @@ pub(super) fn warn<K: Kit>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Tell
     let rest = rest_hours(sim);
     let cycles = f64::from(r.initial_cycles) + mean_erases(sim.ftl());
     let recovery = r.equations();
-    if r.recovery == Recovery::Fitted && cycles >= 1.0 && !recovery.supports(rest) {
+    if r.recovery == RecoveryConstants::Fitted && cycles >= 1.0 && !recovery.supports(rest) {
         let (least, most) = recovery.support_hours;
         put(
             codes::RECOVERY_EXTRAPOLATED,

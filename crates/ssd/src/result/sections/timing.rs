@@ -1,7 +1,7 @@
 //! The speed of the simulator.
 
 use super::SectionAbout;
-use crate::result::Timing;
+use crate::result::WallTimes;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::Kit;
@@ -31,11 +31,11 @@ table! {
 
 /// The caller measures it later.
 pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
-    Speed::of(Timing::default(), e.page_operations(), e.stats.served)
+    Speed::of(WallTimes::default(), e.page_operations(), e.stats.served)
 }
 
 impl Speed {
-    pub(crate) fn of(took: Timing, page_operations: u64, served: u64) -> Self {
+    pub(crate) fn of(took: WallTimes, page_operations: u64, served: u64) -> Self {
         let by_second = |n: u64| if took.running > 0.0 { n as f64 / took.running } else { 0.0 };
         Self {
             wall_seconds: took.wall,

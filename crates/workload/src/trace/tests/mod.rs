@@ -23,7 +23,7 @@ const NO_OPTIONS: ReadOptions = ReadOptions {
     process: None,
     flow_by: None,
     skip_bad: false,
-    tally: Tally::NONE,
+    tally: ReadTally::NONE,
 };
 
 #[expect(clippy::needless_pass_by_value, reason = "options are written where they are used")]
@@ -80,7 +80,7 @@ const FEW_ENOUGH: usize = packed::MOST / 18;
 fn what_is_read_is_counted() {
     let text = long();
     let lines = text.split(|&byte| byte == b'\n').count() as u64 - 1;
-    let options = ReadOptions { tally: Tally::new(), ..NO_OPTIONS };
+    let options = ReadOptions { tally: ReadTally::new(), ..NO_OPTIONS };
     let trace = open_bytes("t", text.into(), &options).unwrap();
     let surveyed = options.tally.records();
     assert!(surveyed > lines / 2 && surveyed <= lines, "{surveyed} of {lines}");
