@@ -254,6 +254,14 @@ words! {
         Erases = "erases",
     }
 
+    /// The orders of the passes of the generator `permutation`.
+    pub enum PermutationOrder {
+        /// Each pass has an order of its own.
+        Redrawn = "redrawn",
+        /// All passes have the order of the first.
+        Repeated = "repeated",
+    }
+
     /// Whether the link carries data both ways at once.
     pub enum Duplex {
         /// It does.

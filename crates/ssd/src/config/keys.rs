@@ -9,8 +9,8 @@
 
 use super::drive::{
     Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, GcPacing, HostMode,
-    Interruptible, Mapping, Model, MultiPlane, PendingRead, Program, ProgramSpeed, ReadStart,
-    RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead,
+    Interruptible, Mapping, Model, MultiPlane, PendingRead, PermutationOrder, Program,
+    ProgramSpeed, ReadStart, RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log};
 use super::field::{Any, At, ByPageType, Field, SettingKey, Word, all, settings, values};
@@ -515,6 +515,9 @@ settings! {
         hot_data: Option<f64>,
         /// Generator `hot-cold`: the share of the requests that go to hot data, 0 to 1.
         hot_writes: Option<f64>,
+        /// Generator `permutation`: "redrawn", each pass over the addresses draws a new order, or
+        /// "repeated", all have the order of the first.
+        order: Option<PermutationOrder>,
         /// Generators and stand-ins: the seed. By default that of the run.
         seed: Option<u64>,
     }
