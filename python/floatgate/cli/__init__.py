@@ -36,7 +36,8 @@ app = App(
         *completion.options(),
     ],
 )  # fmt: skip
-# Where each command is, and how what it says of itself begins: a list of all imports none.
+# The module of each command, and the first line of its help. A list of all commands imports none of
+# them.
 for _name, _place, _line in [
     (
         "run",

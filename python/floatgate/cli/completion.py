@@ -166,7 +166,7 @@ def options() -> list[click.Option]:
 
 _ASKED = "_FLOATGATE_COMPLETE"
 
-# Where a shell looks for what it does first, and what makes it ask.
+# The start file of a shell, and the line in it that turns completion on.
 _SOURCES = {
     "bash": (".bashrc", f'eval "$({_ASKED}=bash_source floatgate)"'),
     "zsh": (".zshrc", f'eval "$({_ASKED}=zsh_source floatgate)"'),

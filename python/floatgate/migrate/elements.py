@@ -51,7 +51,8 @@ class XmlError(ValueError):
         self.line = line
 
 
-# What begins with `<`, as far as it can be told apart; names are all but blanks, `/`, `>` and `?`.
+# Text that begins with `<`, as far as its kind can be told. Names have any characters except
+# blanks, `/`, `>` and `?`.
 _TAG = re.compile(
     r"<(?:!--(?P<comment>.*?)-->"
     r"|!\[CDATA\[(?P<cdata>.*?)\]\]>"

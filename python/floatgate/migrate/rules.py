@@ -119,7 +119,7 @@ def applied(
     """The fate of each value; `path` and `where` name the place in errors.
 
     Raises:
-        InputError: Values are none that their parameters can have; all are listed.
+        InputError: Parameters have values that they cannot have; all are listed.
     """
     fates: list[Fate] = []
     mistakes: list[str] = []

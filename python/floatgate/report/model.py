@@ -1,4 +1,4 @@
-"""What a report says, before it is drawn."""
+"""The content of a report, before it is drawn."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ KINDS = {
     "time": "throughput, write amplification and latency over the drive's time",
     "wear": "how erases are spread over the blocks",
     "causes": "mean latency by cause",
-    "sources": "flash operations by who wanted them",
+    "sources": "flash operations by source",
     "levels": "flash operations by cost level",
     "values": "numbers of the report's own, as bars by `x` in the colours of `by`",
     "curves": "numbers of the report's own, as lines",

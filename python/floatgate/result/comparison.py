@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def varied(self) -> dict[str, list[str]]:
-        """What varied, each with its values in order: `{"ftl.spare-factor": ["0.07", "0.2"]}`."""
+        """Varied names, each with its values in order: `{"ftl.spare-factor": ["0.07", "0.2"]}`."""
         values: dict[str, dict[str, None]] = {}
         for variant in [*self.variants, *(failure["variant"] for failure in self.failed)]:
             for name, value in variant.items():

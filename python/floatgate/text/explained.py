@@ -205,8 +205,8 @@ def to_add(codes: Iterable[str], before: Mapping[str, Any]) -> dict[str, str]:
 class Mistake(NamedTuple):
     """A kind of mistake in the input.
 
-    `wrong` and `right` are an example of it, where a line or two can be one: options of a run, a
-    whole command, or lines of a drive file or of an experiment.
+    `wrong` and `right` are an example of it, if a line or two are enough. They are options of a
+    run, a whole command, or lines of a drive file or of an experiment.
     """
 
     means: str

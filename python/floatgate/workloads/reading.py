@@ -135,8 +135,7 @@ def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
     """The same for the engine.
 
     Raises:
-        InputError: A number is too great.
-        TypeError: Something is no key of `Reading`.
+        InputError: A number is too great. TypeError: A key is not one of `Reading`.
     """
     if unknown := sorted(reading.keys() - Reading.__annotations__.keys()):
         said = hint(unknown[0], Reading.__annotations__)
