@@ -277,9 +277,9 @@ def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
         worker, known = next(iter(others.items()))
         raise ServiceError(
             f"the worker {worker} has another build of floatgate {ours}: {_brief(known)}, and this"
-            f" is {_brief(build.digest())} ({len(others)} of {len(builds)} workers differ);"
-            " results are equal only where the code is: install the same there, and start the"
-            " worker again"
+            f" is {_brief(build.digest())} ({len(others)} of {len(builds)} workers differ)."
+            " Results are equal only if the code is. Install the same there, and start the worker"
+            " again"
         )
     files = {name for job in jobs for name in (job.drive, job.workload) if os.path.isabs(name)}
     missing: dict[str, list[str]] = client.run(_missing, sorted(files))

@@ -184,7 +184,7 @@ def range_of(text: str) -> tuple[int, int]:
     """First byte and size of a range of bytes.
 
     Raises:
-        InputError: It is none.
+        InputError: The text is not a range.
 
     >>> range_of("1MiB:4KiB")
     (1048576, 4096)

@@ -1,10 +1,10 @@
 """XML as MQSim reads it.
 
-MQSim's parser (rapidxml without any flag) does not compare the names of closing tags, allows blank
-lines and comments anywhere, and takes the first text of an element as its value. This reader does
-the same and reports each departure from XML, so that files that MQSim runs are read. It expands no
-entities but the five of XML and characters by number, and its depth and number of elements are
-bounded.
+MQSim's parser (rapidxml without any flag) does not compare the names of closing tags. It allows
+blank lines and comments anywhere, and takes the first text of an element as its value. This reader
+does the same and reports each departure from XML, so that files that MQSim runs are read. It
+expands no entities but the five of XML and characters by number, and its depth and number of
+elements are bounded.
 """
 
 from __future__ import annotations

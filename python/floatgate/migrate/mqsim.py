@@ -1,8 +1,8 @@
 """MQSim's ssdconfig.xml and workload.xml.
 
-The meaning of each parameter is taken from the README of MQSim and from its source. For example:
-how logical capacity follows from `Overprovisioning_Ratio` and is divided among flows, when
-collection begins and its priority, the size of RGA's sample, and the form of the synthetic flows.
+The meaning of each parameter is taken from the README of MQSim and from its source. It includes the
+logical capacity from `Overprovisioning_Ratio` and its division among flows, the begin and priority
+of collection, the size of RGA's sample, and the form of the synthetic flows.
 """
 
 from __future__ import annotations
@@ -766,7 +766,8 @@ def _cache(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
                 else _became(
                     {"buffer.size": size_of(_window(values, scenario))},
                     "MQSim sends a page to flash at its first write, with at most a page of each"
-                    " plane on the way; it keeps pages that are written again, here they go too",
+                    " plane on the way. It keeps pages that are written again, but this drive sends"
+                    " them",
                 )
             ),
         )

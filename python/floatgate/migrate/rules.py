@@ -149,7 +149,7 @@ def whole(text: str, least: int = 0, most: int = 2**53) -> int:
     """A whole number; a fraction behind it is cut, as C++ cuts it.
 
     Raises:
-        ValueRefusedError: It is none, or beyond `least` or `most`.
+        ValueRefusedError: The text is not a number, or is beyond `least` or `most`.
     """
     found = _WHOLE.fullmatch(text)
     if found is None:
@@ -170,7 +170,7 @@ def fraction(text: str) -> float:
     """A number that is not negative.
 
     Raises:
-        ValueRefusedError: It is none.
+        ValueRefusedError: The text is not such a number.
     """
     try:
         number = float(text)

@@ -206,7 +206,7 @@ class _Row(NamedTuple):
 def _row(finding: Finding) -> _Row:
     if finding.unit not in UNITS:
         raise UnknownNameError(
-            f"`{finding.what}`: `{finding.unit}` is no unit; there are "
+            f"`{finding.what}`: `{finding.unit}` is not a unit; there are "
             + ", ".join(f"`{unit}`" for unit in UNITS)
         )
 

@@ -40,7 +40,7 @@ def causes(plot: Plot, names: Names) -> Iterator[Drawn]:
 
         yield _stacked(
             "causes",
-            plot.title or f"Where the time of {several(op)} goes",
+            plot.title or f"Time of {several(op)} by cause",
             f"Mean latency of a {op} by cause; gc is garbage collection.",
             (f"mean {op} latency", "ns"),
             list(PARTS.values()),

@@ -36,9 +36,9 @@ FACTOR = 3.0
 """Up to this factor a number of the right sign has the right size."""
 
 RULE = (
-    f"{REPRODUCED.capitalize()}: within {100 * BAND:g} % of what was published, shares and changes "
-    f"within {100 * POINTS:g} points, or as a row says; {DIRECTION}: the same sign, and within a "
-    f"factor of {FACTOR:g}. A fact counts once, with the weakest verdict of its readings."
+    f"{REPRODUCED.capitalize()}: within {100 * BAND:g} % of the published number, shares and "
+    f"changes within {100 * POINTS:g} points, or as a row specifies. {DIRECTION.capitalize()}: the "
+    f"same sign, and within a factor of {FACTOR:g}. A fact counts once, with the weakest verdict of its readings."
 )
 
 HOLDS: Mapping[str, Callable[[float, float], bool]] = {

@@ -37,14 +37,14 @@ class Group(NamedTuple):
 def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[str]:
     """A sentence for each measure and workload; where several things varied, one for each of them.
 
-    One of two variants is called better where it was with every seed, of at least three. A
-    difference within that is "no difference shown". Of variants with fewer seeds nothing is
-    concluded, and one line names them. A measure that a warning of one of the runs undoes has no
-    verdict: the reason is given instead, with the ageing that fits.
+    One of two variants is called better if it was better with every seed, of at least three.
+    Otherwise there is "no difference shown". Variants with fewer seeds have no conclusion, and one
+    line names them. If a warning of a run puts a measure in doubt, the reason is given instead of a
+    verdict, with the ageing that fits.
 
-    Where several things varied, the values of one are compared with all others equal, so that
-    no value gets the credit for a difference that another made. Where its best value depends on
-    the others, or its difference does not appear everywhere, the sentence names the cases.
+    If several settings varied, the values of one are compared with all others equal. So no value
+    gets the credit for a difference that another caused. If the best value depends on the others,
+    or its difference does not appear everywhere, the sentence names the cases.
 
     Args:
         comparison: The runs.

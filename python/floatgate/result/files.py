@@ -47,7 +47,7 @@ def json_of(path: Path, what: str, **how: Any) -> Any:
     try:
         return json.loads(engine.text_of(path, what, LARGEST), **how)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: this is no JSON ({error}); expected {what}") from None
+        raise InputError(f"{path}: this is not JSON ({error}); expected {what}") from None
 
 
 def in_the_way(path: Path) -> str | None:

@@ -25,10 +25,10 @@ def read_list(path: Path) -> dict[str, Any]:
     """
     value = json_of(path, "a list of results")
     if not isinstance(value, dict):
-        raise InputError(f"{path}: this is no list of results; expected a JSON object")
+        raise InputError(f"{path}: this is not a list of results; expected a JSON object")
     if value.get("schema") != SCHEMA:
         found = value.get("schema")
-        said = f"this is a `{found}`" if isinstance(found, str) else "this is no list of results"
+        said = f"this is a `{found}`" if isinstance(found, str) else "this is not a list of results"
         raise InputError(f"{path}: {said}; expected `schema` to be `{SCHEMA}`")
     lists: list[Any] = [value.get(key) for key in ("runs", "variants", "failed")]
     if not (all(isinstance(each, list) for each in lists) and _is_whole(*lists)):

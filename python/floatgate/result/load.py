@@ -115,8 +115,8 @@ def _one(path: Path, mistakes: list[InputError]) -> Comparison | list[Result]:
     if not inside:
         mistakes.append(
             InputError(
-                f"{path}: this is no folder of results; expected `{RESULT}`, `{LIST}` or folders "
-                "of runs in it, as `floatgate run --out` and `floatgate compare` leave them"
+                f"{path}: this is not a folder of results; expected `{RESULT}`, `{LIST}` or "
+                "folders of runs in it, as `floatgate run --out` and `floatgate compare` leave them"
             )
         )
     return _called(path, _results(inside, mistakes), mistakes)

@@ -128,7 +128,7 @@ def could_be(names: Sequence[str]) -> None:
 def _refuse(name: str, paths: Iterable[str]) -> NoReturn:
     near = nearest(name, [*MEASURES, *paths])
     said = hint(name, near or MEASURES)
-    raise UnknownNameError(f"`{name}` is no measure, and no number of these results; {said}")
+    raise UnknownNameError(f"`{name}` is not a measure, nor a number of these results; {said}")
 
 
 def find(name: str, runs: Sequence[Result] = ()) -> Measure:

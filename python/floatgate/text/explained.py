@@ -24,8 +24,8 @@ class Explained(NamedTuple):
 
 WARNINGS: Mapping[str, Explained] = {
     "gc-never-ran": Explained(
-        "The drive had free blocks until the end, so no garbage was collected: the run shows a new "
-        "drive, which is quicker and writes less to flash than one in use.",
+        "The drive had free blocks until the end, so no garbage was collected. The run shows a new "
+        "drive, which is faster and writes less to flash than one in use.",
         "Fill and age the drive before the run. If it was aged, the run is too short: give it more "
         "requests.",
         True,
@@ -111,8 +111,8 @@ WARNINGS: Mapping[str, Explained] = {
         "Choose the mapping unit that the warning names, if the drive is yours to choose.",
     ),
     "no-read-of-written": Explained(
-        "No page was read after the run wrote it. What a policy does with written data could not "
-        "show in reads.",
+        "No page was read after the run wrote it. So the effect of a policy on written "
+        "data could not show in reads.",
         "Take a workload that reads what it writes, if such a policy is compared.",
     ),
     "buffer-never-filled": Explained(
@@ -249,8 +249,8 @@ ERRORS: Mapping[str, Mistake] = {
         "--set timing.erase=3ms",
     ),
     "config::value": Mistake(
-        "The value is of the right type, and the setting does not allow it: it is out of range, is "
-        "none of the words that there are, or does not go with another setting.",
+        "The value is of the right type, but the setting does not allow it. It is out of range, is "
+        "not one of the possible words, or does not fit another setting.",
         "Take a value of those that the message names.",
         "--set host.mode=queue",
         "--set host.mode=queue-depth",
@@ -342,7 +342,7 @@ ERRORS: Mapping[str, Mistake] = {
         "floatgate config show agcr",
     ),
     "file::unusable": Mistake(
-        "A file or folder is there and cannot be read or written: it is of another kind, lacks "
+        "A file or folder exists but cannot be read or written. It is of another kind, lacks "
         "permission, is in the way of a new one, or the disk is full.",
         "Name another place, or do what the message says.",
         "floatgate config show /",

@@ -343,7 +343,7 @@ class Blocks:
             raise TableError(None, found, "the unit of the sizes", _units("size", size.name))
         if not offset.said and self._odd is not None and self._sizes % _SECTOR == 0:
             found = (
-                f"offsets such as {self._odd} are no multiples of 512, every size is one, and the "
+                f"offsets such as {self._odd} are not multiples of 512, every size is one, and the "
                 "unit is not said"
             )
             raise TableError(None, found, "the unit of the offsets", _units("offset", offset.name))
