@@ -38,7 +38,8 @@ FACTOR = 3.0
 RULE = (
     f"{REPRODUCED.capitalize()}: within {100 * BAND:g} % of the published number, shares and "
     f"changes within {100 * POINTS:g} points, or as a row specifies. {DIRECTION.capitalize()}: the "
-    f"same sign, and within a factor of {FACTOR:g}. A fact counts once, with the weakest verdict of its readings."
+    f"same sign, and within a factor of {FACTOR:g}. A fact counts once, with the weakest "
+    "verdict of its readings."
 )
 
 HOLDS: Mapping[str, Callable[[float, float], bool]] = {

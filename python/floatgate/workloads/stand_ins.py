@@ -122,6 +122,6 @@ def expectation() -> str:
     return (
         "a stand-in has the statistics of its trace, not its requests. It is good for "
         f"{listed(True)}, and not for {listed(False)}. These are the errors to expect of traces "
-        "that the model knows (docs/measured/stand-ins.md). A stand-in made from published statistics "
-        "alone is worse by an unknown amount"
+        "that the model knows (docs/measured/stand-ins.md). A stand-in made from published "
+        "statistics alone is worse by an unknown amount"
     )
