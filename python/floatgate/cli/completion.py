@@ -142,7 +142,7 @@ def answer(root: click.Command) -> bool:
 
 
 def options() -> list[click.Option]:
-    """Ways to have completion in the shell that is used."""
+    """Options that turn completion on in the present shell."""
 
     def way(name: str, help: str, act: Callable[[str], None]) -> click.Option:
         def called(context: click.Context, _of: click.Parameter, wanted: bool) -> None:

@@ -263,7 +263,7 @@ def ends_with(words: Callable[[], str]) -> Callable[[Command], Command]:
 
 
 def example(*lines: str) -> Callable[[Command], Command]:
-    """A command whose help shows how it is called."""
+    """A command whose help shows its call."""
 
     def told(command: Command) -> Command:
         command.examples = lines  # type: ignore[attr-defined]

@@ -32,7 +32,7 @@ def list_traces(
     traces: Traces = None,
     as_json: Json = False,
 ) -> None:
-    """List the published traces that have names, and say which of them are there."""
+    """List the published traces that have names, and whether their files are there."""
     from floatgate.text import traces as trace_text
 
     catalogue = floatgate.traces(traces)

@@ -170,8 +170,8 @@ class Experiment:
     def with_other_traces(self, traces: Folders) -> Self:
         """The experiment with the traces at hand that have no name in the catalogue.
 
-        They stand first among the workloads of blocks that ask for them by `other-traces`, under
-        the names of their files.
+        They come first among the workloads of blocks with `other-traces`, under the names of their
+        files.
 
         Raises:
             InputError: A folder is not there or cannot be searched.

@@ -54,10 +54,10 @@ def lifetime(
     Args:
         drive: The name of a preset, or a drive file (TOML).
         workload: What `floatgate.run` takes.
-        target: How long the drive is to last, such as `"5y"`; `reliability.target` by default.
-        recovery: By default the rated cycles count, and recovery is shown beside them. `"printed"`
-            or `"fitted"` says that cells heal while they rest, by READY's constants as printed or
-            as fitted to its Table 2.
+        target: The required life of the drive, such as `"5y"`; `reliability.target` by default.
+        recovery: By default the rated cycles count, and recovery is shown beside them. With
+        `"printed"` or `"fitted"` cells recover while they rest, by READY's constants as printed or
+        as fitted to its Table 2.
         policy: Policies by family, as in `floatgate.run`.
         set: Settings by key. `reliability.model` is on by default, where the drive has a model.
         seed: The seed of every random stream.

@@ -1,4 +1,4 @@
-"""Speaking to a drive that is served: a line of JSON each way, through its control socket."""
+"""Control of a served drive: a line of JSON each way, through its control socket."""
 
 from __future__ import annotations
 

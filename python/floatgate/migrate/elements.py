@@ -23,7 +23,7 @@ _NOTES = 20
 
 
 class Element(NamedTuple):
-    """An element: its name, its line, its first text without blanks at its ends, what is in it."""
+    """An element: its name, line, stripped first text, and elements."""
 
     name: str
     line: int

@@ -1,8 +1,8 @@
-"""Policies of your own in Python: what floatgate asks of them, and what it shows them.
+"""Policies of your own in Python: their methods, and the views of the drive that they get.
 
-A policy is a class with the methods of its family: one of the classes below. It need not inherit
-from it: they say what is asked, and let a type checker look at yours. Name it in a drive file or on
-the command line as `victim=py:module.Class:key=value`, or give `floatgate.run` the class, or an
+A policy is a class with the methods of its family. The families are the classes below. Your class
+need not inherit from one, but then a type checker can check it. Name it in a drive file or on the
+command line as `victim=py:module.Class:key=value`, or give `floatgate.run` the class, or an
 instance:
 
 >>> import floatgate

@@ -52,7 +52,7 @@ class Table(NamedTuple):
 class Sheet:
     """A table of a report's own: a row for each thing, in words as they are to be read.
 
-    Every row has a cell for each column, empty where there is nothing to tell.
+    Every row has a cell for each column, which may be empty.
     """
 
     title: str

@@ -116,7 +116,7 @@ def _holds(published: str, ours: float | str) -> bool | None:
 
 
 def is_relation(text: str) -> bool:
-    """Whether a verdict can tell if a number keeps it.
+    """Whether a verdict can check a number against it.
 
     >>> is_relation("at most 1 %"), is_relation("1.5 to 2"), is_relation("slightly less")
     (True, True, False)

@@ -106,7 +106,7 @@ _UNFINISHED = ".unfinished-"
 def unfinished(name: str) -> str:
     """The name of a file or a folder that `tidy` removes when this process is gone.
 
-    The machine and the process stand in it; `name`, which tells those of one process apart, has no
+    It contains the machine and the process. `name` distinguishes those of one process, and has no
     dash.
     """
     return f"{_UNFINISHED}{os.uname().nodename}-{os.getpid()}-{name}"

@@ -60,7 +60,7 @@ class _Work(NamedTuple):
 
 
 def estimate(plans: Sequence[Checked], workers: int | None = None) -> Estimate:
-    """Estimates the runs that are missing; makes a run of half a second to find out."""
+    """Estimates the missing runs, with a run of half a second to measure this machine."""
     left, factors = [], []
     for plan in plans:
         result = finished(plan.job)

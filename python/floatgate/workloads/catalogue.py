@@ -1,4 +1,4 @@
-"""The catalogue of published traces: what is known of them, and which of them are at hand."""
+"""The catalogue of published traces: facts about them, and which of them are at hand."""
 
 from __future__ import annotations
 
