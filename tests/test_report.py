@@ -613,10 +613,10 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(
         "report", "empty", "nowhere", "old", "broken.json", str(stored / "one"), "-o", "page.html"
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
-    assert "empty: this is no folder of results; expected `result.json`" in done.stderr
+    assert "empty: this is not a folder of results; expected `result.json`" in done.stderr
     assert "nowhere: there is no such file or folder" in done.stderr
     assert "`floatgate.run/0`, and this version reads `floatgate.run/2`" in done.stderr
-    assert "broken.json: this is no JSON" in done.stderr
+    assert "broken.json: this is not JSON" in done.stderr
     assert not (tmp_path / "page.html").exists()
     for words, says in (
         (("-o", "empty"), "empty: this is a folder"),
