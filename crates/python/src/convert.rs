@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::Value;
-use ssd::record::{ArrivalRows, CHUNK, Sink, RunTable, described};
+use ssd::record::{ArrivalRows, CHUNK, RunTable, Sink, described};
 use ssd::workload::{BATCH, Request, Workload};
 
 use crate::error::{WorkloadError, of_ours, of_trace};

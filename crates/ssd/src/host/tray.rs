@@ -1,14 +1,15 @@
-//! Trays: where one command programs several pages, those that are to be written wait in memory for
-//! others to be programmed with.
+//! Program buffers. If one command programs several pages, writes wait in memory for others to be
+//! programmed with.
 //!
-//! A page that is written over there, or given up, never reaches flash; its operation rides along, and
-//! is done with the others. A tray is *sealed* when it is full or due; what it lacks then is padding.
+//! A page that is overwritten there, or given up, never reaches flash. Its operation stays as a
+//! superseded write and is done with the others. A buffer is *flushed* when it is full or due.
+//! Missing pages are then padding.
 
 use crate::ops::Ops;
 use ftl::Lpn;
 use kernel::Time;
 
-/// One tray.
+/// One program buffer.
 #[derive(Default)]
 struct Tray {
     pages: Vec<Lpn>,
@@ -20,17 +21,18 @@ struct Tray {
     due: Option<Time>,
 }
 
-/// The trays of a drive: those of urgent writes, where they have blocks of their own, come last.
+/// The program buffers of a drive. Those of urgent writes, if these have blocks of their own, come
+/// last.
 pub(crate) struct Trays {
     each: Vec<Tray>,
-    /// Pages of a full tray.
+    /// Pages of a full program buffer.
     size: usize,
     /// Operations in all of them.
     held: usize,
 }
 
 impl Trays {
-    /// So many trays of `size` pages.
+    /// Empty program buffers of `size` pages.
     pub(crate) fn new(trays: usize, size: u32) -> Self {
         let each = (0..trays).map(|_| Tray::default()).collect();
         Self { each, size: size as usize, held: 0 }
@@ -42,20 +44,20 @@ impl Trays {
         self.size > 1
     }
 
-    /// Operations in trays.
+    /// Operations in program buffers.
     #[inline]
     pub(crate) fn held(&self) -> usize {
         self.held
     }
 
-    /// Whether a page waits in a tray: `at`, or that of urgent writes beside it.
+    /// Whether a page waits in a program buffer: in `at`, or in that of urgent writes beside it.
     #[inline]
     pub(crate) fn find(&self, at: usize, apart: usize, lpn: Lpn) -> Option<usize> {
         let mut both = [at, at + apart].into_iter().filter(|at| *at < self.each.len());
         both.find(|at| self.each[*at].pages.contains(&lpn))
     }
 
-    /// Puts a write into a tray. Returns whether that is full now.
+    /// Puts a write into a program buffer. Returns whether that is full now.
     pub(crate) fn add(&mut self, at: usize, lpn: Lpn, op: u32, ops: &mut Ops) -> bool {
         let tray = &mut self.each[at];
         self.held += 1;
@@ -80,7 +82,7 @@ impl Trays {
         tray.riders.push(op);
     }
 
-    /// A tray that is not empty is sealed at a time at the latest.
+    /// A program buffer that is not empty is flushed at `due` at the latest.
     pub(crate) fn seal_at(&mut self, at: usize, due: Time) {
         let tray = &mut self.each[at];
         if !tray.ops.is_empty() || !tray.riders.is_empty() {
@@ -93,12 +95,12 @@ impl Trays {
         (0..self.each.len()).for_each(|at| self.seal_at(at, due));
     }
 
-    /// Whether only riders are left in a tray.
+    /// Whether only superseded writes are left in a program buffer.
     pub(crate) fn is_given_up(&self, at: usize) -> bool {
         self.each[at].pages.is_empty()
     }
 
-    /// The tray with most pages, the first of several.
+    /// The program buffer with most pages, the first of several.
     pub(crate) fn fullest(&self) -> usize {
         let most = (0..self.each.len()).rev().max_by_key(|at| self.each[*at].pages.len());
         most.expect("there are trays")
@@ -114,8 +116,8 @@ impl Trays {
         self.each.iter().position(|tray| tray.due.is_some_and(|due| due <= now))
     }
 
-    /// Empties a tray: its operations as a group, those with pages first, in order. The first, if
-    /// there is any.
+    /// Empties a program buffer. Returns the first of its operations as a group, those with pages
+    /// first, in order.
     pub(crate) fn take(&mut self, at: usize, ops: &mut Ops) -> Option<u32> {
         let tray = &mut self.each[at];
         self.held -= tray.ops.len() + tray.riders.len();
@@ -153,7 +155,7 @@ mod tests {
             assert!(!lay(&mut trays, at, page));
             assert_eq!(trays.fullest(), fullest, "after page {page}");
         }
-        // A page that is written over takes no more room, and is no page more.
+        // A page that is overwritten takes no more space, and does not count as another page.
         assert!(!lay(&mut trays, 3, 2));
         assert_eq!((trays.fullest(), trays.held()), (2, 6));
     }

@@ -1,8 +1,8 @@
-//! How a request becomes page operations, and what each goes through until it is on a die: the
-//! controller, the link, the buffer, the lock of its page, the map, a slot.
+//! The way of a request to page operations, and of these to a die: the controller, the link, the
+//! buffer, the lock of its page, the map, a slot.
 //!
-//! The steps from there on are inlined into the loop over a request's pages. Whoever takes one of them
-//! elsewhere calls it by its name with `_out_of_line`, which does the same.
+//! The later steps are inlined into the loop over a request's pages. Other callers use the name
+//! with `_out_of_line`, which does the same.
 
 use super::Sim;
 use super::wait::Condition;
@@ -199,7 +199,7 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// Which bytes of its page a page operation of a request is about.
+    /// The bytes of its page that a page operation of a request covers.
     fn extent(&self, op: u32) -> (u64, u64) {
         let size = self.ftl.geometry().page_size().get();
         let Owner::Host(id) = self.device.ops[op].owner else { unreachable!("the host asks") };
@@ -262,7 +262,7 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// What was read has gone to the host.
+    /// The data of a read has gone to the host.
     fn page_carried(&mut self, op: u32) {
         let owner = self.device.ops[op].owner;
         if let (Owner::Host(id), Some(front)) = (owner, &mut self.front) {
@@ -291,7 +291,7 @@ impl<K: Kit> Sim<K> {
                 self.device.ops.remove(op);
             }
             Owner::Buffer(place) => self.flush_done(op, place),
-            Owner::Job(_) => unreachable!("a job's page is no page of the host"),
+            Owner::Job(_) => unreachable!("the host did not ask for a page of a job"),
         }
     }
 
@@ -468,7 +468,7 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// What is read comes out of the drive's memory.
+    /// The data of a read comes from the drive's memory.
     fn answer_from_memory(&mut self, op: u32) {
         let (from, to) = self.extent(op);
         self.transfer(op, None, Bytes::new(to - from));
@@ -518,8 +518,8 @@ impl<K: Kit> Sim<K> {
         self.place_write(op, lpn);
     }
 
-    /// The old data of a partly written page has been read: the write goes on, and whoever waited
-    /// for the page follows.
+    /// The old data of a partly written page has been read. The write continues, and then the
+    /// operations that waited for the page.
     pub(super) fn modify(&mut self, op: u32) {
         let lpn = self.lpn_of(op);
         let o = &mut self.device.ops[op];
@@ -638,8 +638,8 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// Answers a request without data that waits for nothing. What it asks for has been done by then,
-    /// so that what comes later finds it done.
+    /// Answers a request without data that waits for nothing. Its work is done by then, so later
+    /// requests find it done.
     #[inline]
     fn answer(&mut self, id: u32) {
         let since = self.clock.now;
@@ -743,7 +743,7 @@ impl<K: Kit> Sim<K> {
         self.start_jobs();
     }
 
-    /// A page of the buffer has reached flash: its place goes to whoever waits for one.
+    /// A page of the buffer has reached flash. The next waiting write gets its place.
     fn flush_done(&mut self, op: u32, place: u32) {
         let PageOp { lpn, spent, .. } = self.device.ops[op];
         self.device.ops.remove(op);

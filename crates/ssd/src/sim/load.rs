@@ -1,5 +1,5 @@
 //! Groups: pages that one command programs, and units of one physical page that one request reads.
-//! What leads into the trays and out of them.
+//! The steps into program buffers and out of them.
 
 use super::Sim;
 use super::wait::Condition;
@@ -24,7 +24,7 @@ pub(super) struct Reading {
 impl<K: Kit> Sim<K> {
     // ── Writes ──────────────────────────────────────────────────────────────────────────────────
 
-    /// The tray that a page waits in, if it does.
+    /// The program buffer in which a page waits, if it does.
     pub(super) fn tray_of(&mut self, lpn: Lpn) -> Option<usize> {
         if self.trays.held() == 0 {
             return None;
@@ -38,7 +38,7 @@ impl<K: Kit> Sim<K> {
         self.tray_of(lpn).is_some() || self.waits.for_space() > 0 && self.waits.has_for_space(lpn)
     }
 
-    /// A write joins a tray, whose pages are programmed together.
+    /// A write joins a program buffer, whose pages are programmed together.
     pub(super) fn load(&mut self, op: u32, lpn: Lpn) {
         let o = &mut self.device.ops[op];
         o.since = self.clock.now;
@@ -56,7 +56,7 @@ impl<K: Kit> Sim<K> {
                     buffer.is_volatile()
                         && (buffer.is_awaited(place) || self.requests.barrier.is_awaited())
                 }),
-                Owner::Job(_) => unreachable!("jobs have trays of their own"),
+                Owner::Job(_) => unreachable!("jobs have program buffers of their own"),
             };
             if urgent {
                 self.trays.seal_at(at, self.clock.now);
@@ -67,8 +67,9 @@ impl<K: Kit> Sim<K> {
         self.press_trays();
     }
 
-    /// Trays are sealed early where nothing else would come: the host has nothing more to ask, or
-    /// all of the buffer that is on its way to flash waits in trays, and writes wait for room in it.
+    /// Flushes program buffers early if nothing else would come. Either the host has no more
+    /// requests, or all pages of the write buffer that are on their way wait in program buffers,
+    /// and writes wait for space in it.
     pub(super) fn press_trays(&mut self) {
         if self.trays.held() > 0
             && let Some(buffer) = &self.buffer
@@ -83,7 +84,7 @@ impl<K: Kit> Sim<K> {
         self.plan_trays();
     }
 
-    /// All that waits in trays is to be programmed now.
+    /// Everything in program buffers is programmed now.
     pub(super) fn seal_all(&mut self) {
         self.trays.seal_all_at(self.clock.now);
         self.plan_trays();
@@ -96,7 +97,7 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// Some tray is due.
+    /// Some program buffer is due.
     #[cold]
     pub(super) fn tray_event(&mut self) {
         while let Some(at) = self.trays.take_due(self.clock.now) {
@@ -106,7 +107,7 @@ impl<K: Kit> Sim<K> {
         self.start_jobs();
     }
 
-    /// The pages of a tray get their slots, or wait for space behind others that do.
+    /// The pages of a program buffer get their slots, or wait for space behind others that do.
     fn seal(&mut self, at: usize) {
         let given_up = self.trays.is_given_up(at);
         let ops = &mut self.device.ops;

@@ -1,10 +1,11 @@
-//! A drive in simulated time: the rooms, the door, and the loop between them.
+//! A drive in simulated time: its parts, its interface, and the loop between them.
 //!
-//! The rooms know nothing of each other. `host` has the requests inside and the write buffer,
-//! [`ftl`] the map and the jobs, `device` the dies and channels, [`wait`](self) whatever waits for a
-//! condition, `clock` the time. What leads from one room to the next stands here: `enter` takes
-//! a request apart and its pages to the FTL and a die, `jobs` does the same for the FTL's own work,
-//! `dispatch` lets a die choose and start, `conclude` says what follows when a command is done.
+//! The parts have no references to one another. `host` has the requests inside and the write
+//! buffer, [`ftl`] the map and the jobs, `device` the dies and channels. [`wait`](self) has the
+//! operations that wait for a condition, and `clock` the time.
+//! The steps from one part to the next are here. `enter` splits a request and brings its pages to
+//! the FTL and a die, and `jobs` does the same for the FTL's own work. `dispatch` lets a die choose
+//! and start, and `conclude` has the steps after a finished command.
 
 mod barred;
 mod conclude;
@@ -63,27 +64,27 @@ pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
 
 /// A drive in simulated time.
 ///
-/// Whoever has requests pushes them with [`Sim::submit`] and lets time pass with
-/// [`Sim::advance`]; [`Sim::run`] does so for a workload.
+/// A client submits requests with [`Sim::submit`] and lets time pass with [`Sim::advance`].
+/// [`Sim::run`] does so for a workload.
 pub struct Sim<K: Kit> {
-    /// What a read of a page that holds nothing costs.
+    /// The cost of a read of a page that holds no data.
     unmapped_read: UnmappedRead,
-    /// What a read of a page on its way to flash costs.
+    /// The cost of a read of a page on its way to flash.
     pending_read: PendingRead,
     clock: Clock,
     requests: Requests,
-    /// Whoever pushes requests has no more.
+    /// The client has no more requests.
     closed: bool,
-    /// What a request passes before anything else, where that takes time.
+    /// The host interface that a request passes first, if that takes time.
     front: Option<Box<Front>>,
     /// There is a front, or there are flows: something is counted apart.
     apart: bool,
     buffer: Option<Buffer>,
-    /// Where writes wait for others, if one command programs several pages.
+    /// The program buffers in which writes wait for others, if one command programs several pages.
     trays: Trays,
     /// How long, if nothing answers the host before.
     program_wait: Dur,
-    /// The pages of a tray: memory that is used again and again.
+    /// The pages of a program buffer, in memory that is reused.
     lpns: Vec<Lpn>,
     /// Reads of the request that is taken apart, where pages have several units.
     readings: Vec<Reading>,
@@ -162,14 +163,14 @@ impl<K: Kit> Sim<K> {
         self.watch.record(recording, sink, flows, &look, &self.ftl);
     }
 
-    /// Counts by flow, of so many.
+    /// Counts by flow, for `flows` flows.
     pub(crate) fn count_flows(&mut self, flows: usize) {
         self.apart |= flows > 0;
         self.requests.stats.flows = (0..flows).map(|_| nand::Each::default()).collect();
     }
 
-    /// Lets an arbiter choose between flows of these weights, with so many requests inside at most, in
-    /// the run that follows; `loops` are the closed ones.
+    /// Lets an arbiter choose between flows of these weights, with a limit of requests inside, in
+    /// the run that follows. `loops` are the closed ones.
     pub fn arbitrate(
         &mut self,
         settings: &Host,
@@ -186,7 +187,7 @@ impl<K: Kit> Sim<K> {
         self.feeder.as_mut().expect("the run has not begun").close_loops(loops);
     }
 
-    // ── The door ────────────────────────────────────────────────────────────────────────────────
+    // ── The interface ───────────────────────────────────────────────────────────────────────────
 
     /// Gives the drive a request that arrives now. `token` comes back when it is done. Returns how
     /// long the throttle holds it back.
@@ -215,8 +216,8 @@ impl<K: Kit> Sim<K> {
         self.clock.next().map(|(at, _)| at)
     }
 
-    /// Lets time pass until `until`, or until something is done, whichever comes first. What
-    /// happens at `until` itself comes before or after, in the order in which it was planned.
+    /// Lets time pass until `until`, or until something is done, whichever comes first. Events at
+    /// `until` itself come before or after, in the order in which they were planned.
     pub fn advance(&mut self, until: Option<Time>) -> Turn {
         if until != self.wakes_at() {
             self.wake_at(until);
@@ -280,8 +281,8 @@ impl<K: Kit> Sim<K> {
         self.requests.safe.as_mut()?.pop_front()
     }
 
-    /// Whoever pushes requests has no more: what the buffer holds is sent to flash, and once all is
-    /// served neither idle time nor policies go on.
+    /// The client has no more requests. The content of the buffer is sent to flash. Once all is
+    /// served, neither idle time nor policies continue.
     pub fn close(&mut self) {
         self.closed = true;
         self.empty_buffer();
@@ -375,9 +376,9 @@ impl<K: Kit> Sim<K> {
         self.buffer.is_some() || self.ftl.offers_idle_work() || self.ftl.next_timer().is_some()
     }
 
-    /// Writes wait for space, and nothing under way will make any. Where blocks were retired that
-    /// is the end of life: a plane has lost what garbage collection needs there before the drive
-    /// as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] says so.
+    /// Writes wait for space, and nothing under way will make any. If blocks were retired, that is
+    /// the end of life: a plane has lost the blocks that garbage collection needs before the drive
+    /// as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] reports it.
     #[inline]
     fn has_no_way_on(&self) -> bool {
         self.waits.for_space() > 0 && self.ftl.counts().retired > 0 && self.is_at_rest()
@@ -397,7 +398,7 @@ impl<K: Kit> Sim<K> {
         self.buffer.as_ref().map_or(0, Buffer::owing)
     }
 
-    /// Closes the books: what is under way is not counted.
+    /// Closes the accounts: work under way is not counted.
     ///
     /// # Panics
     /// The run has not come to its end.
@@ -425,7 +426,7 @@ impl<K: Kit> Sim<K> {
             .take(16)
             .collect();
         format!(
-            "ended with {} requests and {} operations unserved at {} ns: {} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
+            "ended with {} requests and {} operations unserved at {} ns. {} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
              blocks of the first planes: {free:?}",
             self.requests.inside(),
             self.device.ops.live(),
@@ -489,25 +490,25 @@ impl<K: Kit> Sim<K> {
         if self.worn_out_at().is_some() { Dur::ZERO } else { Dur::ns(ns) }
     }
 
-    /// What shows that the drive could not keep up with the arrivals, if it could not.
+    /// The evidence that the drive could not keep up with the arrivals, if it could not.
     pub fn overload(&self) -> Option<Overload> {
         let lives = self.worn_out_at().is_none();
         let feeder = self.feeder.as_ref().filter(|_| lives)?;
         feeder.overload(Time::from_ns(self.stats().end_ns))
     }
 
-    /// What the write buffer did, if there is one.
+    /// The counts of the write buffer, if there is one.
     pub fn buffer(&self) -> Option<BufferCounts> {
         self.buffer.as_ref().map(Buffer::counts)
     }
 
-    /// What the host's requests came to.
+    /// The totals of the host's requests.
     #[inline]
     pub fn stats(&self) -> &Stats {
         &self.requests.stats
     }
 
-    /// What dies and channels did.
+    /// The work of dies and channels.
     pub fn device_stats(&self) -> &DeviceStats {
         &self.device.stats
     }
@@ -537,7 +538,7 @@ impl<K: Kit> Sim<K> {
         self.cells().map_or(0, |cells| cells.counts().uncorrectable.total())
     }
 
-    /// What an arbiter between flows counted.
+    /// The counts of an arbiter between flows.
     pub(crate) fn arbiter_counters(&self) -> Vec<(&'static str, f64)> {
         self.feeder.as_ref().map_or_else(Vec::new, Feeder::arbiter_counters)
     }
