@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -320,3 +321,25 @@ def test_an_environment_may_begin_late_and_its_unit_must_be_known() -> None:
     assert done.at_ns == done.latency_ns == (env.now - 1000) * 1000
     with pytest.raises(InputError, match="`h` is not a unit of time"):
         Drive(env, drive.session, "h")
+
+
+@pytest.mark.verify
+def test_a_request_costs_at_most_two_microseconds_more_than_in_the_engine(tmp_path: Path) -> None:
+    how: dict[str, Any] = {"set": SMALL | {"precondition.fill": "none"}, "seed": 1}
+    trace, requests = tmp_path / "came.parquet", 200_000
+    in_python = in_engine = float("inf")
+    for _ in range(5):
+        trace.unlink(missing_ok=True)
+        session = Session("agcr", record=trace, **how)
+        start = time.perf_counter()
+        for token in range(requests):
+            session.submit("read", token % 64 * 4096, 4096, token=token)
+            if token % 64 == 63:
+                session.advance()
+        in_python = min(in_python, time.perf_counter() - start)
+        session.result()
+        run = floatgate.run("agcr", trace, **{**how, "set": how["set"] | MODE})
+        in_engine = min(in_engine, requests / run.timing.requests_per_second)
+    each, engine = in_python / requests * 1e6, in_engine / requests * 1e6
+    print(f"{engine:.2f} us in a run, {each:.2f} us in a session of Python")
+    assert each - engine <= 2

@@ -29,7 +29,7 @@ pub const FLOATGATE_ABI_VERSION: u32 = 1;
 /// No time.
 pub const FLOATGATE_NONE: u64 = u64::MAX;
 
-/// What a call came to.
+/// The outcome of a call that failed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(i32)]
 pub enum Status {
@@ -112,7 +112,7 @@ pub struct FloatgateRequest {
     pub op: u32,
     /// The number of its flow.
     pub flow: u8,
-    /// What the host says of its data.
+    /// The hint of the host about its data.
     pub hint: u8,
     /// 1: high priority.
     pub urgent: u8,
@@ -159,20 +159,20 @@ fn call(work: impl FnOnce() -> Outcome) -> c_int {
 }
 
 /// Carries out a call on a session. One that panics leaves the session closed to all but `floatgate_close`.
-fn on(session: *mut FloatgateSession, work: impl FnOnce(&mut SessionState) -> Outcome) -> c_int {
+fn on(session: *mut FloatgateSession, work: impl FnOnce(&mut HeldSession) -> Outcome) -> c_int {
     call(|| {
         let Some(entry) = table::find(Handle::of(session)) else {
             return failure(Status::Handle, "this is not an open session");
         };
         let mut guard = entry.lock();
         let state = &mut *guard;
-        if matches!(state, SessionState::Broken) {
+        if matches!(state, HeldSession::Broken) {
             return failure(Status::Internal, "the session met a bug of floatgate; close it");
         }
         match catch_unwind(AssertUnwindSafe(|| work(state))) {
             Ok(outcome) => outcome,
             Err(panic) => {
-                *state = SessionState::Broken;
+                *state = HeldSession::Broken;
                 drop(guard);
                 std::panic::resume_unwind(panic)
             }
@@ -181,7 +181,7 @@ fn on(session: *mut FloatgateSession, work: impl FnOnce(&mut SessionState) -> Ou
 }
 
 /// The state of a session.
-pub(crate) enum SessionState {
+pub(crate) enum HeldSession {
     /// It takes requests.
     Open(Box<Embedded>, Option<SessionFile>, SessionClock),
     /// It has its result.
@@ -202,7 +202,7 @@ impl Drop for SessionFile {
     }
 }
 
-impl SessionState {
+impl HeldSession {
     fn open(&mut self) -> Result<&mut Embedded, Failure> {
         match self {
             Self::Open(embedded, ..) => Ok(embedded),
@@ -238,7 +238,7 @@ unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Failur
 /// A list of texts of C.
 ///
 /// # Safety
-/// The pointer is that of so many pointers, each of which is null or that of a text.
+/// The list has `count` pointers, each of which is null or that of a text.
 unsafe fn texts(
     list: *const *const c_char,
     count: u32,
@@ -351,7 +351,7 @@ unsafe fn read(options: &FloatgateOptions) -> Result<Asked, Failure> {
     }
 }
 
-fn open(name: &str, asked: Asked) -> Result<SessionState, Failure> {
+fn open(name: &str, asked: Asked) -> Result<HeldSession, Failure> {
     let Asked { mut settings, policies, flows, record, seed } = asked;
     // Requests arrive when they come, whatever a preset says; a setting that says otherwise is refused.
     settings.splice(..0, ["host.mode=timestamps".to_owned(), "host.speed=1.0".to_owned()]);
@@ -363,7 +363,7 @@ fn open(name: &str, asked: Asked) -> Result<SessionState, Failure> {
     let mut embedded =
         Embedded::new(session.map_err(|e: RunError| Failure(Status::Drive, e.to_string()))?);
     let recording = record.map(|path| recorded(&mut embedded, path)).transpose()?;
-    Ok(SessionState::Open(Box::new(embedded), recording, clock.ready()))
+    Ok(HeldSession::Open(Box::new(embedded), recording, clock.ready()))
 }
 
 fn recorded(embedded: &mut Embedded, name: PathBuf) -> Result<SessionFile, Failure> {
@@ -541,9 +541,9 @@ pub unsafe extern "C" fn floatgate_result_json(
         if json.is_null() {
             return failure(Status::Argument, "json is null");
         }
-        if let SessionState::Open(..) = state {
-            let SessionState::Open(embedded, recording, clock) =
-                std::mem::replace(state, SessionState::Broken)
+        if let HeldSession::Open(..) = state {
+            let HeldSession::Open(embedded, recording, clock) =
+                std::mem::replace(state, HeldSession::Broken)
             else {
                 unreachable!("it is open")
             };
@@ -552,14 +552,14 @@ pub unsafe extern "C" fn floatgate_result_json(
             let mut report = embedded.finish(&name).map_err(|e| of_refusal(&e))?;
             report.set_timing(clock.times());
             let text = CString::new(report.value().to_string()).expect("JSON has no zero");
-            *state = SessionState::Ended(text);
+            *state = HeldSession::Ended(text);
             if let Some(recording) = &recording {
                 fs::rename(&recording.unfinished, &recording.name).map_err(|e| {
                     Failure(Status::File, format!("{}: {e}", recording.name.display()))
                 })?;
             }
         }
-        let SessionState::Ended(text) = state else { unreachable!("it has ended") };
+        let HeldSession::Ended(text) = state else { unreachable!("it has ended") };
         // SAFETY: it is not null.
         unsafe { json.write(text.as_ptr()) };
         Ok(())

@@ -1,11 +1,11 @@
 //! Sessions by handle. A handle is a number that no two sessions share: its place in a table, and how
 //! many sessions had the place before.
 
-use crate::{FloatgateSession, SessionState};
+use crate::{FloatgateSession, HeldSession};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-/// Handles are odd, so that no pointer to aligned data is one; so many bits are the place.
+/// Bits of a handle that are the place. Handles are odd, so that no pointer to aligned data is one.
 const PLACE_BITS: u32 = 24;
 
 /// The number of a session.
@@ -31,14 +31,14 @@ impl Handle {
 }
 
 /// A session that one call at a time uses.
-pub(crate) struct SessionEntry(Mutex<SessionState>);
+pub(crate) struct SessionEntry(Mutex<HeldSession>);
 
 impl SessionEntry {
-    pub(crate) fn new(state: SessionState) -> Arc<Self> {
+    pub(crate) fn new(state: HeldSession) -> Arc<Self> {
         Arc::new(Self(Mutex::new(state)))
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HeldSession> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -155,8 +155,8 @@ fn what_cannot_be_opened_is_an_error_with_its_reason() {
     assert!(session.is_null());
 }
 
-/// Wrong orders, wrong handles, times that have passed, addresses beyond the capacity, at random: each is an
-/// error with the code for it, and the session gives the same result as one without them.
+/// Wrong orders, handles, times and addresses, at random. Each is an error with the code for it, and the
+/// session gives the same result as one without them.
 pub(crate) fn random_calls(calls: u32) {
     let (good, twin) = (open_with(&SMALL, &[]), open_with(&SMALL, &[]));
     let (session, twin) = (good.expect("it opens"), twin.expect("it opens"));
