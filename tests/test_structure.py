@@ -167,7 +167,7 @@ def test_the_device_is_compiled_once() -> None:
     """It is generic over no policy, and over nothing that policies decide, as what cells store."""
     for path in sorted((ROOT / "crates" / "ssd" / "src" / "device").glob("*.rs")):
         code = without_tests(path.read_text())
-        found = re.search(r"(?<!::)\b(Kit|Policies|Ftl|Store|Array|Builtin)\b", code)
+        found = re.search(r"(?<!::)\b(PolicyTypes|Policies|Ftl|Store|Array|Builtin)\b", code)
         assert not found, f"{path.name} names {found[0]}"
         generics = re.findall(r"\bfn \w+<([^>]*)>|^(?:pub\S* )?(?:struct|impl|enum)<([^>]*)>", code)
         types = [g for pair in generics for g in pair if g and not g.startswith("'")]
@@ -243,12 +243,12 @@ def test_every_file_of_tests_is_compiled_into_one_of_few_binaries(crates: dict[s
 
 
 def test_the_space_of_a_drive_asks_no_policy() -> None:
-    rooms = sorted((ROOT / "crates" / "ftl" / "src" / "space").glob("*.rs"))
-    assert len(rooms) >= 6
-    for path in rooms:
+    files = sorted((ROOT / "crates" / "ftl" / "src" / "space").glob("*.rs"))
+    assert len(files) >= 6
+    for path in files:
         lines = path.read_text().splitlines()
         code = "\n".join(line for line in lines if not line.lstrip().startswith("//"))
-        found = re.search(r"\b(ask|Kit|Policies|Watch)\b", code)
+        found = re.search(r"\b(ask|PolicyTypes|Policies|Watch)\b", code)
         assert not found, f"{path.relative_to(ROOT)} says {found[0]}"
 
 

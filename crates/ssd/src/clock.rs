@@ -2,7 +2,7 @@
 //!
 //! The cast is fixed: every die, the alarm of whoever pushes requests, the gate of the throttle,
 //! the timer of the policies, the ways in and out (the write buffer's port, link and controller), the
-//! registers of dies that have a second one, and the trays in which writes wait for others. Each waits for at most one thing, so the agenda has one place
+//! registers of dies that have a second one, and the program buffers in which writes wait for others. Each waits for at most one thing, so the agenda has one place
 //! for each ([`kernel::Agenda`]).
 
 use kernel::{Agenda, Idx, Time};
@@ -22,8 +22,8 @@ pub(crate) enum Actor {
     /// through with something.
     Port,
     /// Writes have waited long enough for others to be programmed with.
-    Trays,
-    /// The second register of a die, where there is one.
+    ProgramBuffers,
+    /// The cache register of a die, where there is one.
     Register(DieId),
 }
 
@@ -52,7 +52,7 @@ impl Clock {
             Actor::Gate => self.dies + 1,
             Actor::Timer => self.dies + 2,
             Actor::Port => self.dies + 3,
-            Actor::Trays => self.dies + 4,
+            Actor::ProgramBuffers => self.dies + 4,
             Actor::Register(die) => self.dies + OTHERS + die.index(),
         }
     }
@@ -67,7 +67,7 @@ impl Clock {
             Some(1) => Actor::Gate,
             Some(2) => Actor::Timer,
             Some(3) => Actor::Port,
-            Some(4) => Actor::Trays,
+            Some(4) => Actor::ProgramBuffers,
             Some(beyond) => Actor::Register(DieId::new(beyond - OTHERS)),
         };
         Some((at, actor))

@@ -1,7 +1,7 @@
 //! The assembly: from a drive file to the results of a run.
 //!
 //! Everything is a value: a drive comes in as text, a workload as a reader, a result goes out as
-//! JSON. Files, terminals and clocks belong to the rim.
+//! JSON. Files, terminals and clocks belong to the binding.
 
 mod accounts;
 pub mod bench;
@@ -28,7 +28,7 @@ mod years;
 /// other code made.
 pub const BUILD: &str = concat!("sha256:", env!("FLOATGATE_SOURCES"));
 
-/// What the rim may use of the crates below.
+/// What the binding may use of the crates below.
 pub use {kernel, nand::physics, policies, workload};
 
 pub use accounts::accounts;

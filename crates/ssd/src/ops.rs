@@ -76,7 +76,7 @@ pub(crate) struct PageOp {
     pub(crate) modify: bool,
     /// A write whose page was written over or given up before it had a slot: it is done with the others
     /// of its group.
-    pub(crate) rides: bool,
+    pub(crate) superseded: bool,
     /// The next of its lane, of the operations merged with it, or of the free list.
     pub(crate) next: u32,
     pub(crate) lpn: Option<Lpn>,
@@ -93,12 +93,12 @@ impl PageOp {
         let tag = Tag { prio, ..Tag::of(Source::Host) };
         Self {
             owner,
-            operation: Operation::new(verb, None, tag, Level::Medium),
+            operation: Operation::new(verb, None, tag, Level::MediumCost),
             outcome: Outcome::Done,
             turn: false,
             partial: false,
             modify: false,
-            rides: false,
+            superseded: false,
             next: NONE,
             lpn,
             seq: 0,
@@ -153,7 +153,7 @@ pub(crate) struct Done {
     pub(crate) operation: Operation,
     pub(crate) outcome: Outcome,
     pub(crate) modify: bool,
-    pub(crate) rides: bool,
+    pub(crate) superseded: bool,
     pub(crate) lpn: Option<Lpn>,
     pub(crate) seq: u64,
 }
@@ -264,8 +264,8 @@ impl Ops {
     pub(crate) fn take_done(&mut self, first: u32) -> (Done, u32) {
         let op = &mut self[first];
         let rest = std::mem::replace(&mut op.next, NONE);
-        let &mut PageOp { owner, operation, outcome, modify, rides, lpn, seq, .. } = op;
-        (Done { owner, operation, outcome, modify, rides, lpn, seq }, rest)
+        let &mut PageOp { owner, operation, outcome, modify, superseded, lpn, seq, .. } = op;
+        (Done { owner, operation, outcome, modify, superseded, lpn, seq }, rest)
     }
 
     /// An operation and those chained to it.

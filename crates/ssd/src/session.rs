@@ -122,8 +122,8 @@ impl Session {
     }
 
     /// From now on [`Session::take_safe`] tells which data survive a loss of power.
-    pub fn tell_safe(&mut self) {
-        self.sim.tell_safe();
+    pub fn report_safe(&mut self) {
+        self.sim.report_safe();
     }
 
     /// The next page whose data became safe.

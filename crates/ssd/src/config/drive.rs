@@ -29,7 +29,7 @@ pub struct Drive {
     pub channel_first: ChannelFirst,
     /// How a program or an erase makes way for reads; `None`: it does not.
     pub suspend: Option<Suspend>,
-    /// What goes through a second register; `None`: there is none.
+    /// What goes through a cache register; `None`: there is none.
     pub cache: Option<Cache>,
     /// Whether times depend on the cost level at which a page was written.
     pub has_levels: bool,
@@ -228,7 +228,7 @@ words! {
         Data = "data",
     }
 
-    /// What goes through a second register of the die.
+    /// What goes through a cache register of the die.
     pub enum Cache {
         /// Reads.
         Reads = "reads",

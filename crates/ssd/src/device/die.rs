@@ -121,16 +121,16 @@ pub(crate) enum Phase {
     /// Nothing at this instant: what it has done has consequences, and then it chooses. Whatever
     /// comes now waits in its lanes.
     Choosing,
-    /// Where data goes first: waits for a turn on the channel to begin. Where there is a second register:
+    /// Where data goes first: waits for a turn on the channel to begin. Where there is a cache register:
     /// waits for that.
     Asking,
     /// The same: takes its command, and data on its way in.
     Beginning,
     /// The channel and the array; the data goes out afterwards.
     Sensing,
-    /// The same of what goes to a second register afterwards.
+    /// The same of what goes to a cache register afterwards.
     SensingBeside,
-    /// Has sensed, and waits for its turn on the channel, or for the second register.
+    /// Has sensed, and waits for its turn on the channel, or for the cache register.
     Sensed,
     /// The last part of the command.
     Finishing,

@@ -101,7 +101,7 @@ pub(crate) struct Device {
     apart: bool,
     /// What came first is always served first.
     first_come: bool,
-    /// Present where dies have a second register.
+    /// Present where dies have a cache register.
     registers: Option<Box<Registers>>,
     /// Program time of a block after so many cycles, as a share of the fresh one; beyond the last
     /// it stays. `None`: it does not change.
@@ -283,7 +283,7 @@ impl Device {
         }
     }
 
-    /// The command of a die with a second register begins.
+    /// The command of a die with a cache register begins.
     fn begin_at_once(&mut self, clock: &mut Clock, die: DieId) {
         let command = self.dies[die].command;
         let parts = self.timing.bus.segments(&command);

@@ -1,10 +1,10 @@
 //! When requests arrive: the recorded times of an open loop, the free places of a closed one, think
-//! times, and closed loops beside all that. It pushes them into the drive through the door that
+//! times, and closed loops beside all that. It pushes them into the drive through the interface that
 //! others may use as well.
 
 use super::backlog::Backlog;
 use super::flows::Arbiter;
-use super::{Completion, Interface, Overload};
+use super::{Completion, DriveInterface, Overload};
 use crate::config::{Host, HostMode};
 use crate::progress::Interrupted;
 use kernel::{Dur, Time};
@@ -236,7 +236,7 @@ impl Feeder {
     }
 
     /// Plans the arrival of the next request.
-    fn post_arrival<D: Interface>(
+    fn post_arrival<D: DriveInterface>(
         &mut self,
         drive: &mut D,
         source: &mut dyn RequestSource,
@@ -275,7 +275,7 @@ impl Feeder {
     }
 
     #[inline]
-    fn push_open<D: Interface>(&mut self, drive: &mut D, request: &Request) {
+    fn push_open<D: DriveInterface>(&mut self, drive: &mut D, request: &Request) {
         // While this one is served, what the next writes over comes: where it lies, the map entry says,
         // which came while the one before was served.
         if let Some([next, others @ ..]) = self.inbox.batch.get(self.inbox.at..) {
@@ -304,7 +304,7 @@ impl Feeder {
     /// Pushes what the closed loops ask for, one request of each by turns.
     #[cold]
     #[inline(never)]
-    fn push_closed<D: Interface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
+    fn push_closed<D: DriveInterface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
         // What a buffer answers at once makes a place at once.
         while std::mem::take(&mut self.closed_due) {
             for of in 0..self.closed.len() {
@@ -329,7 +329,7 @@ impl Feeder {
 /// What a run asks of it, in the order of a turn. With an arbiter, that does all this.
 impl Feeder {
     /// Plans the first arrival and pushes what arrives at once.
-    pub(crate) fn start<D: Interface>(
+    pub(crate) fn start<D: DriveInterface>(
         &mut self,
         drive: &mut D,
         source: &mut dyn RequestSource,
@@ -351,7 +351,7 @@ impl Feeder {
 
     /// Takes note of what is done since it was last asked.
     #[inline]
-    pub(crate) fn collect<D: Interface>(&mut self, drive: &mut D) {
+    pub(crate) fn collect<D: DriveInterface>(&mut self, drive: &mut D) {
         if let Some(arbiter) = &mut self.arbiter {
             return arbiter.collect(drive);
         }
@@ -359,7 +359,7 @@ impl Feeder {
     }
 
     #[inline]
-    fn note_done<D: Interface>(&mut self, drive: &mut D) {
+    fn note_done<D: DriveInterface>(&mut self, drive: &mut D) {
         while let Some(done) = drive.take_done() {
             self.answered(done);
         }
@@ -367,7 +367,7 @@ impl Feeder {
 
     /// Pushes every request that is due and has a place.
     #[inline]
-    pub(crate) fn push<D: Interface>(
+    pub(crate) fn push<D: DriveInterface>(
         &mut self,
         drive: &mut D,
         source: &mut dyn RequestSource,

@@ -10,17 +10,17 @@ use crate::clock::Actor;
 use crate::config::{PendingRead, UnmappedRead};
 use crate::device::LaneId;
 use crate::host::{
-    Arrived, Buffer, COMMAND, Class, Data, Flush, Front, Inside, PageParts, Passed, Safe, Transfer,
-    Write,
+    Arrived, Buffer, COMMAND, Class, Data, Flush, HostInterface, Inside, PageParts, Passed, Safe,
+    Transfer, Write,
 };
 use crate::ops::{Owner, PageOp, Spent, behind};
-use ftl::{Access, AccessKind, Kit, Lpn};
+use ftl::{Access, AccessKind, Lpn, PolicyTypes};
 use kernel::{Bytes, Dur, Prio, Time};
 use nand::{Cause, DieId, Ppn, Source, Verb};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     // ── Requests ────────────────────────────────────────────────────────────────────────────────
 
     /// The throttle holds a write back until a time. Returns how long that is.
@@ -46,7 +46,7 @@ impl<K: Kit> Sim<K> {
     /// A request comes in: through the controller and the link, where there are such.
     #[inline]
     pub(super) fn take_in(&mut self, id: u32) {
-        if self.front.is_some() {
+        if self.host_interface.is_some() {
             self.take_command(id);
         } else {
             self.split(id);
@@ -55,10 +55,11 @@ impl<K: Kit> Sim<K> {
 
     #[cold]
     fn take_command(&mut self, id: u32) {
-        let (now, front) = (self.clock.now, self.front.as_mut().expect("a front"));
-        if front.has_controller() {
+        let (now, host_interface) =
+            (self.clock.now, self.host_interface.as_mut().expect("a host interface"));
+        if host_interface.has_controller() {
             let &Inside { class, bytes, .. } = self.requests.get(id);
-            front.command(id, class, Bytes::new(bytes.into()), now);
+            host_interface.command(id, class, Bytes::new(bytes.into()), now);
             self.plan_port();
         } else {
             self.carry_command(id);
@@ -68,9 +69,13 @@ impl<K: Kit> Sim<K> {
     /// The link carries the command of a request without data.
     fn carry_command(&mut self, id: u32) {
         let bare = matches!(self.requests.get(id).class, Class::Trim | Class::Flush);
-        match self.front.as_mut().filter(|front| bare && front.has_link()) {
-            Some(front) => {
-                front.bare(id, self.clock.now);
+        match self
+            .host_interface
+            .as_mut()
+            .filter(|host_interface| bare && host_interface.has_link())
+        {
+            Some(host_interface) => {
+                host_interface.bare(id, self.clock.now);
                 self.plan_port();
             }
             None => self.split(id),
@@ -79,9 +84,10 @@ impl<K: Kit> Sim<K> {
 
     /// Plans what comes first through the controller, over the link or through the buffer's port.
     fn plan_port(&mut self) {
-        let front = self.front.as_ref().and_then(|front| front.next());
+        let host_interface =
+            self.host_interface.as_ref().and_then(|host_interface| host_interface.next());
         let port = self.buffer.as_ref().and_then(|buffer| buffer.port.next());
-        let next = [front, port].into_iter().flatten().min();
+        let next = [host_interface, port].into_iter().flatten().min();
         self.clock.plan_or_clear(Actor::Port, next);
     }
 
@@ -89,16 +95,16 @@ impl<K: Kit> Sim<K> {
     #[cold]
     pub(super) fn port_event(&mut self) {
         let now = Some(self.clock.now);
-        if self.front.as_ref().is_some_and(|front| front.next() == now) {
-            self.front_event();
+        if self.host_interface.as_ref().is_some_and(|host_interface| host_interface.next() == now) {
+            self.host_interface_event();
         } else {
             self.transfer_event();
         }
     }
 
     /// The controller or the link is through with something.
-    fn front_event(&mut self) {
-        let passed = self.front.as_mut().expect("it is on the agenda").pass();
+    fn host_interface_event(&mut self) {
+        let passed = self.host_interface.as_mut().expect("it is on the agenda").pass();
         self.plan_port();
         match passed {
             Passed::Command(id) => self.carry_command(id),
@@ -113,7 +119,7 @@ impl<K: Kit> Sim<K> {
     }
 
     fn has_link(&self) -> bool {
-        self.front.as_deref().is_some_and(Front::has_link)
+        self.host_interface.as_deref().is_some_and(HostInterface::has_link)
     }
 
     /// The link carries the data of a host page operation to the drive, or to the host.
@@ -121,11 +127,11 @@ impl<K: Kit> Sim<K> {
     fn carry(&mut self, op: u32) {
         let (from, to) = self.extent(op);
         let (now, bytes) = (self.clock.now, Bytes::new(to - from));
-        let front = self.front.as_mut().expect("a link");
+        let host_interface = self.host_interface.as_mut().expect("a link");
         if self.device.ops[op].programs() {
-            front.bring(op, bytes, now);
+            host_interface.bring(op, bytes, now);
         } else {
-            front.send(op, bytes, now);
+            host_interface.send(op, bytes, now);
         }
         self.plan_port();
     }
@@ -180,7 +186,7 @@ impl<K: Kit> Sim<K> {
             }
         }
         self.splits = false;
-        if !self.readings.is_empty() {
+        if !self.joined_reads.is_empty() {
             self.send_reads();
         }
         if self.buffer.is_some() {
@@ -211,18 +217,18 @@ impl<K: Kit> Sim<K> {
 
     fn trim(&mut self, lpn: Lpn, prio: Prio) {
         self.observe(lpn, AccessKind::Trim, prio);
-        if let Some(at) = self.tray_of(lpn) {
-            self.trays.drop_page(at, lpn, &mut self.device.ops);
-            if self.trays.is_given_up(at) {
-                self.trays.seal_at(at, self.clock.now);
-                self.press_trays();
+        if let Some(at) = self.program_buffer_of(lpn) {
+            self.program_buffers.drop_page(at, lpn, &mut self.device.ops);
+            if self.program_buffers.is_given_up(at) {
+                self.program_buffers.flush_at(at, self.clock.now);
+                self.flush_early();
             }
         }
         if let Some(buffer) = &mut self.buffer {
-            if let Some(stretch) = buffer.trim(lpn)
+            if let Some(epoch) = buffer.trim(lpn)
                 && buffer.is_volatile()
             {
-                let awaited = self.requests.barrier.leave(stretch);
+                let awaited = self.requests.barrier.leave(epoch);
                 assert!(!awaited, "a flush waits for page {lpn}, and it was not sent");
             }
             if self.waits.holds_write(lpn) {
@@ -241,7 +247,7 @@ impl<K: Kit> Sim<K> {
     /// A host page operation is done in the drive; what was read still has to go to the host.
     #[inline(always)] // as `enter`
     pub(super) fn page_done(&mut self, op: u32, owner: Owner) {
-        if self.front.is_some() {
+        if self.host_interface.is_some() {
             self.page_ready(op);
         } else {
             self.page_answered(op, owner);
@@ -265,8 +271,8 @@ impl<K: Kit> Sim<K> {
     /// What was read has gone to the host.
     fn page_carried(&mut self, op: u32) {
         let owner = self.device.ops[op].owner;
-        if let (Owner::Host(id), Some(front)) = (owner, &mut self.front) {
-            front.add_data(id, op);
+        if let (Owner::Host(id), Some(host_interface)) = (owner, &mut self.host_interface) {
+            host_interface.add_data(id, op);
         }
         self.page_answered(op, owner);
     }
@@ -318,7 +324,7 @@ impl<K: Kit> Sim<K> {
 
     fn complete(&mut self, id: u32, mut spent: Spent) {
         let request = self.requests.get(id);
-        let &Inside { class, stretch, outside, throttle, .. } = request;
+        let &Inside { class, epoch, outside, throttle, .. } = request;
         let outside = Dur::ns(outside);
         spent.queue[Source::Host] += outside;
         spent.causes[Cause::Throttle] = Dur::ns(throttle);
@@ -327,7 +333,7 @@ impl<K: Kit> Sim<K> {
         }
         self.watch.complete(self.requests.get(id), self.clock.now, &spent);
         self.requests.complete(id, &spent, self.clock.now);
-        if class == Class::Write && self.requests.barrier.leave(stretch) {
+        if class == Class::Write && self.requests.barrier.leave(epoch) {
             spent.queue[Source::Host] -= outside;
             self.end_flushes(&spent);
         }
@@ -336,8 +342,8 @@ impl<K: Kit> Sim<K> {
     /// A request is about to be done where there are flows, or a controller or a link.
     #[cold]
     fn complete_apart(&mut self, id: u32, spent: &mut Spent) {
-        if let Some(front) = &self.front {
-            front.book(id, spent);
+        if let Some(host_interface) = &self.host_interface {
+            host_interface.book(id, spent);
         }
         self.requests.complete_in_flow(id, spent, self.clock.now);
     }
@@ -348,9 +354,11 @@ impl<K: Kit> Sim<K> {
     fn end_flushes(&mut self, last: &Spent) {
         while let Some(flush) = self.requests.barrier.take_done() {
             let request = self.requests.get(flush);
-            let front =
-                self.front.as_deref().map_or(Dur::ZERO, |f| f.book(flush, &mut Spent::default()));
-            let before = Dur::ns(request.outside) + front;
+            let host_interface = self
+                .host_interface
+                .as_deref()
+                .map_or(Dur::ZERO, |f| f.book(flush, &mut Spent::default()));
+            let before = Dur::ns(request.outside) + host_interface;
             let waited = self.clock.now - request.arrived - before;
             self.complete(flush, behind(last, waited));
         }
@@ -390,10 +398,12 @@ impl<K: Kit> Sim<K> {
 
     #[inline(always)] // as `enter`
     fn enter_read(&mut self, op: u32, lpn: Lpn) {
-        if (self.parts_of_pages || self.trays.are_used()) && self.read_with_another(op, lpn) {
+        if (self.parts_of_pages || self.program_buffers.are_used())
+            && self.read_with_another(op, lpn)
+        {
             return;
         }
-        if self.ftl.barred(lpn).is_some() {
+        if self.ftl.blocked(lpn).is_some() {
             self.await_refresh(op);
             return;
         }
@@ -477,16 +487,16 @@ impl<K: Kit> Sim<K> {
     /// Lets in the reads that waited for a refresh and need not any more, in order. A page that may not be
     /// read stays so for all that wait for it.
     #[cold]
-    pub(super) fn retry_barred(&mut self) {
-        let next = |sim: &Self, lpn| Some(Reverse((sim.waits.barred.first(lpn)?, lpn)));
+    pub(super) fn retry_blocked(&mut self) {
+        let next = |sim: &Self, lpn| Some(Reverse((sim.waits.blocked.first(lpn)?, lpn)));
         let pages = self.ftl.take_left().into_iter();
         let mut reads: BinaryHeap<_> = pages.filter_map(|lpn| next(self, lpn)).collect();
         while let Some(read @ Reverse((_, lpn))) = reads.pop() {
             // A page may be there twice.
-            if next(self, lpn) != Some(read) || self.ftl.barred(lpn).is_some() {
+            if next(self, lpn) != Some(read) || self.ftl.blocked(lpn).is_some() {
                 continue;
             }
-            let op = self.waits.barred.take(lpn);
+            let op = self.waits.blocked.take(lpn);
             reads.extend(next(self, lpn));
             let o = &mut self.device.ops[op];
             o.end_wait(Source::Refresh, self.clock.now);
@@ -506,7 +516,7 @@ impl<K: Kit> Sim<K> {
     #[inline(always)] // as `enter`
     fn enter_write(&mut self, op: u32, lpn: Lpn) {
         let partial = self.device.ops[op].partial && self.ftl.find(lpn).is_some();
-        if partial && !(self.trays.are_used() && self.is_loaded(lpn)) {
+        if partial && !(self.program_buffers.are_used() && self.waits_in_memory(lpn)) {
             // Read-modify-write: nobody else touches the page in between.
             self.waits.lock(lpn);
             let o = &mut self.device.ops[op];
@@ -546,8 +556,8 @@ impl<K: Kit> Sim<K> {
     /// Gives a write its slot, or lets it wait for space behind others that do.
     #[inline(always)] // as `enter`
     fn place_write(&mut self, op: u32, lpn: Lpn) {
-        if self.trays.are_used() {
-            self.load(op, lpn);
+        if self.program_buffers.are_used() {
+            self.fill_program_buffer(op, lpn);
         } else if self.waits.for_space() > 0 || !self.try_place(op, lpn) {
             self.park(op, Condition::Space);
         }
@@ -555,7 +565,7 @@ impl<K: Kit> Sim<K> {
 
     #[inline(always)] // as `enter`
     fn try_place(&mut self, op: u32, lpn: Lpn) -> bool {
-        if self.trays.are_used() {
+        if self.program_buffers.are_used() {
             return self.place_group(op);
         }
         let prio = self.device.ops[op].prio();
@@ -615,12 +625,12 @@ impl<K: Kit> Sim<K> {
     fn place_in_buffer(&mut self, op: u32, data: Data, came_before: bool) -> Option<u32> {
         let (lpn, o) = (self.lpn_of(op), &self.device.ops[op]);
         let Owner::Host(id) = o.owner else { unreachable!("the host writes") };
-        let &Inside { forced, stretch, token, .. } = self.requests.get(id);
-        let write = Write { lpn, parts: data.parts, prio: o.prio(), forced, stretch, token };
+        let &Inside { forced, epoch, token, .. } = self.requests.get(id);
+        let write = Write { lpn, parts: data.parts, prio: o.prio(), forced, epoch, token };
         let buffer = self.buffer.as_mut().expect("a buffer");
         let placed = buffer.write(write, came_before)?;
         if placed.new && buffer.is_volatile() {
-            self.requests.barrier.join(stretch);
+            self.requests.barrier.join(epoch);
         }
         Some(placed.place)
     }
@@ -675,10 +685,10 @@ impl<K: Kit> Sim<K> {
 
     fn transferred(&mut self, op: u32, place: Option<u32>) {
         let Some(place) = place else { return self.page_done_out_of_line(op) };
-        let stretch = self.requests.barrier.current();
+        let epoch = self.requests.barrier.current();
         let buffer = self.buffer.as_mut().expect("it has a place");
         let volatile = buffer.is_volatile();
-        let (done, arrived) = buffer.arrived(place, op, stretch);
+        let (done, arrived) = buffer.arrived(place, op, epoch);
         let spent = self.device.ops[op].spent;
         if done {
             self.page_done_out_of_line(op);
@@ -686,8 +696,8 @@ impl<K: Kit> Sim<K> {
         match arrived {
             Arrived::Stays => {}
             Arrived::Sends(flush) => self.send(flush),
-            Arrived::Dropped(stretch) => {
-                if volatile && self.requests.barrier.leave(stretch) {
+            Arrived::Dropped(epoch) => {
+                if volatile && self.requests.barrier.leave(epoch) {
                     self.end_flushes(&spent);
                 }
                 self.fill_room(&spent);
@@ -702,8 +712,8 @@ impl<K: Kit> Sim<K> {
         {
             self.send(flush);
         }
-        if self.trays.are_used() {
-            self.press_trays();
+        if self.program_buffers.are_used() {
+            self.flush_early();
         }
     }
 
@@ -724,7 +734,7 @@ impl<K: Kit> Sim<K> {
             return;
         }
         if self.buffer.as_ref().is_none_or(Buffer::is_volatile) {
-            self.seal_all();
+            self.flush_program_buffers();
         }
         while let Some(flush) =
             self.buffer.as_mut().filter(|b| b.is_volatile()).and_then(Buffer::next_unsent)
@@ -758,11 +768,11 @@ impl<K: Kit> Sim<K> {
         if flushed.dead {
             self.ftl.trim(lpn, now);
         }
-        if let Some(write) = flushed.owed {
+        if let Some(write) = flushed.answers {
             self.device.ops[write].spent += &spent;
             self.page_done_out_of_line(write);
         }
-        if volatile && self.requests.barrier.leave(flushed.stretch) {
+        if volatile && self.requests.barrier.leave(flushed.epoch) {
             self.end_flushes(&spent);
         }
         self.fill_room(&spent);

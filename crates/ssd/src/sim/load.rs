@@ -1,5 +1,5 @@
 //! Groups: pages that one command programs, and units of one physical page that one request reads.
-//! What leads into the trays and out of them.
+//! What leads into the program buffers and out of them.
 
 use super::Sim;
 use super::wait::Condition;
@@ -7,13 +7,13 @@ use crate::clock::Actor;
 use crate::device::LaneId;
 use crate::host::Buffer;
 use crate::ops::{NONE, Owner};
-use ftl::{Kit, Lpn};
+use ftl::{Lpn, PolicyTypes};
 use kernel::Prio;
 use nand::{DieId, Operation, Ppn, Slots, Source};
 
 /// A read that is about to go to its die, where it waits for others of its physical page.
 #[derive(Copy, Clone)]
-pub(super) struct Reading {
+pub(super) struct JoinedRead {
     op: u32,
     die: DieId,
     lane: LaneId,
@@ -21,34 +21,35 @@ pub(super) struct Reading {
     pending: bool,
 }
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     // ── Writes ──────────────────────────────────────────────────────────────────────────────────
 
-    /// The tray that a page waits in, if it does.
-    pub(super) fn tray_of(&mut self, lpn: Lpn) -> Option<usize> {
-        if self.trays.held() == 0 {
+    /// The program buffer that a page waits in, if it does.
+    pub(super) fn program_buffer_of(&mut self, lpn: Lpn) -> Option<usize> {
+        if self.program_buffers.held() == 0 {
             return None;
         }
-        let (at, apart) = (self.ftl.tray_of(lpn), self.ftl.trays());
-        self.trays.find(at, apart, lpn)
+        let (at, apart) = (self.ftl.program_buffer_of(lpn), self.ftl.program_buffers());
+        self.program_buffers.find(at, apart, lpn)
     }
 
     /// Whether a page that was written has no slot yet.
-    pub(super) fn is_loaded(&mut self, lpn: Lpn) -> bool {
-        self.tray_of(lpn).is_some() || self.waits.for_space() > 0 && self.waits.has_for_space(lpn)
+    pub(super) fn waits_in_memory(&mut self, lpn: Lpn) -> bool {
+        self.program_buffer_of(lpn).is_some()
+            || self.waits.for_space() > 0 && self.waits.has_for_space(lpn)
     }
 
-    /// A write joins a tray, whose pages are programmed together.
-    pub(super) fn load(&mut self, op: u32, lpn: Lpn) {
+    /// A write joins a program buffer, whose pages are programmed together.
+    pub(super) fn fill_program_buffer(&mut self, op: u32, lpn: Lpn) {
         let o = &mut self.device.ops[op];
         o.since = self.clock.now;
         let (owner, high) = (o.owner, o.prio() == Prio::High && self.ftl.separates_urgent());
-        let at = self.tray_of(lpn).unwrap_or_else(|| {
-            let apart = if high { self.ftl.trays() } else { 0 };
-            self.ftl.tray_of(lpn) + apart
+        let at = self.program_buffer_of(lpn).unwrap_or_else(|| {
+            let apart = if high { self.ftl.program_buffers() } else { 0 };
+            self.ftl.program_buffer_of(lpn) + apart
         });
-        if self.trays.add(at, lpn, op, &mut self.device.ops) {
-            self.seal(at);
+        if self.program_buffers.add(at, lpn, op, &mut self.device.ops) {
+            self.flush_program_buffer(at);
         } else {
             let urgent = match owner {
                 Owner::Host(id) => self.requests.get(id).forced,
@@ -56,61 +57,61 @@ impl<K: Kit> Sim<K> {
                     buffer.is_volatile()
                         && (buffer.is_awaited(place) || self.requests.barrier.is_awaited())
                 }),
-                Owner::Job(_) => unreachable!("jobs have trays of their own"),
+                Owner::Job(_) => unreachable!("jobs have program buffers of their own"),
             };
             if urgent {
-                self.trays.seal_at(at, self.clock.now);
+                self.program_buffers.flush_at(at, self.clock.now);
             } else if !self.buffer.as_ref().is_some_and(Buffer::answers_early) {
-                self.trays.seal_at(at, self.clock.now + self.program_wait);
+                self.program_buffers.flush_at(at, self.clock.now + self.program_wait);
             }
         }
-        self.press_trays();
+        self.flush_early();
     }
 
-    /// Trays are sealed early where nothing else would come: the host has nothing more to ask, or
-    /// all of the buffer that is on its way to flash waits in trays, and writes wait for room in it.
-    pub(super) fn press_trays(&mut self) {
-        if self.trays.held() > 0
+    /// Program buffers are flushed early where nothing else would come: the host has nothing more to ask, or
+    /// all of the buffer that is on its way to flash waits in program buffers, and writes wait for room in it.
+    pub(super) fn flush_early(&mut self) {
+        if self.program_buffers.held() > 0
             && let Some(buffer) = &self.buffer
         {
-            let stands = buffer.sent() as usize == self.trays.held();
+            let stands = buffer.sent() as usize == self.program_buffers.held();
             if self.waits.for_room() > 0 && stands {
-                self.trays.seal_at(self.trays.fullest(), self.clock.now);
+                self.program_buffers.flush_at(self.program_buffers.fullest(), self.clock.now);
             } else if self.closed && buffer.sends_all() && self.waits.for_room() == 0 {
-                self.trays.seal_all_at(self.clock.now);
+                self.program_buffers.flush_all_at(self.clock.now);
             }
         }
-        self.plan_trays();
+        self.plan_flush();
     }
 
-    /// All that waits in trays is to be programmed now.
-    pub(super) fn seal_all(&mut self) {
-        self.trays.seal_all_at(self.clock.now);
-        self.plan_trays();
+    /// All that waits in program buffers is to be programmed now.
+    pub(super) fn flush_program_buffers(&mut self) {
+        self.program_buffers.flush_all_at(self.clock.now);
+        self.plan_flush();
     }
 
-    fn plan_trays(&mut self) {
-        let next = self.trays.next_due();
-        if next != self.clock.planned(Actor::Trays) {
-            self.clock.plan_or_clear(Actor::Trays, next);
+    fn plan_flush(&mut self) {
+        let next = self.program_buffers.next_due();
+        if next != self.clock.planned(Actor::ProgramBuffers) {
+            self.clock.plan_or_clear(Actor::ProgramBuffers, next);
         }
     }
 
-    /// Some tray is due.
+    /// Some program buffer is due.
     #[cold]
-    pub(super) fn tray_event(&mut self) {
-        while let Some(at) = self.trays.take_due(self.clock.now) {
-            self.seal(at);
+    pub(super) fn program_buffer_event(&mut self) {
+        while let Some(at) = self.program_buffers.take_due(self.clock.now) {
+            self.flush_program_buffer(at);
         }
-        self.press_trays();
+        self.flush_early();
         self.start_jobs();
     }
 
-    /// The pages of a tray get their slots, or wait for space behind others that do.
-    fn seal(&mut self, at: usize) {
-        let given_up = self.trays.is_given_up(at);
+    /// The pages of a program buffer get their slots, or wait for space behind others that do.
+    fn flush_program_buffer(&mut self, at: usize) {
+        let given_up = self.program_buffers.is_given_up(at);
         let ops = &mut self.device.ops;
-        let Some(first) = self.trays.take(at, ops) else { return };
+        let Some(first) = self.program_buffers.take(at, ops) else { return };
         let mut next = first;
         while next != NONE {
             ops[next].end_wait(Source::Host, self.clock.now);
@@ -134,7 +135,7 @@ impl<K: Kit> Sim<K> {
     pub(super) fn place_group(&mut self, first: u32) -> bool {
         let ops = &self.device.ops;
         let prio = ops[first].prio();
-        let pages = ops.group(first).map(|op| &ops[op]).filter(|o| !o.rides);
+        let pages = ops.group(first).map(|op| &ops[op]).filter(|o| !o.superseded);
         self.lpns.clear();
         self.lpns.extend(pages.filter_map(|o| o.lpn));
         let (waiting, idle) = (&self.waiting, &self.device.idle);
@@ -156,19 +157,19 @@ impl<K: Kit> Sim<K> {
     /// Whether a read finds its page's data in the controller's memory, or another of its request
     /// reads the same physical page: it is on its way then.
     pub(super) fn read_with_another(&mut self, op: u32, lpn: Lpn) -> bool {
-        if self.is_loaded(lpn) {
+        if self.waits_in_memory(lpn) {
             self.read_memory(op);
             return true;
         }
-        if self.readings.is_empty() || self.device.ops[op].modify {
+        if self.joined_reads.is_empty() || self.device.ops[op].modify {
             return false;
         }
         let Some(ppn) = self.ftl.find(lpn) else { return false };
         let geometry = self.ftl.geometry();
         let page = |ppn: Ppn| ppn.as_u32() / geometry.units().per_page;
         let ops = &self.device.ops;
-        let same = |r: &&Reading| ops[r.op].slot().is_some_and(|other| page(other) == page(ppn));
-        let Some(&Reading { op: first, .. }) = self.readings.iter().rev().find(same) else {
+        let same = |r: &&JoinedRead| ops[r.op].slot().is_some_and(|other| page(other) == page(ppn));
+        let Some(&JoinedRead { op: first, .. }) = self.joined_reads.iter().rev().find(same) else {
             return false;
         };
         let prio = self.device.ops[op].prio();
@@ -182,19 +183,19 @@ impl<K: Kit> Sim<K> {
 
     /// A read is about to go to its die, and others of its request may join it.
     pub(super) fn await_others(&mut self, op: u32, die: DieId, lane: LaneId, pending: bool) {
-        self.readings.push(Reading { op, die, lane, pending });
+        self.joined_reads.push(JoinedRead { op, die, lane, pending });
     }
 
     /// All pages of a request have been looked up.
     pub(super) fn send_reads(&mut self) {
-        for i in 0..self.readings.len() {
-            let Reading { op, die, lane, pending } = self.readings[i];
+        for i in 0..self.joined_reads.len() {
+            let JoinedRead { op, die, lane, pending } = self.joined_reads[i];
             if pending {
                 self.await_program(op, die);
             } else {
                 self.enqueue_out_of_line(die, lane, op);
             }
         }
-        self.readings.clear();
+        self.joined_reads.clear();
     }
 }

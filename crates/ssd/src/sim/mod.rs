@@ -1,12 +1,12 @@
-//! A drive in simulated time: the rooms, the door, and the loop between them.
+//! A drive in simulated time: the modules, the interface, and the loop between them.
 //!
-//! The rooms know nothing of each other. `host` has the requests inside and the write buffer,
+//! The modules know nothing of each other. `host` has the requests inside and the write buffer,
 //! [`ftl`] the map and the jobs, `device` the dies and channels, [`wait`](self) whatever waits for a
-//! condition, `clock` the time. What leads from one room to the next stands here: `enter` takes
+//! condition, `clock` the time. What leads from one module to the next stands here: `enter` takes
 //! a request apart and its pages to the FTL and a die, `jobs` does the same for the FTL's own work,
 //! `dispatch` lets a die choose and start, `conclude` says what follows when a command is done.
 
-mod barred;
+mod blocked;
 mod conclude;
 mod dispatch;
 mod enter;
@@ -30,13 +30,15 @@ pub use crate::host::{
 use crate::clock::{Actor, Clock};
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device, Manner};
-use crate::host::{Buffer, Feeder, Front, Inside, Interface, Requests, RunningLoop, Trays};
+use crate::host::{
+    Buffer, DriveInterface, Feeder, HostInterface, Inside, ProgramBuffers, Requests, RunningLoop,
+};
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
 use crate::server::assert_within;
-use ftl::{Cost, Ftl, Kit, Lpn, Order, Queues, Throttle, Waiting};
+use ftl::{Cost, Ftl, Lpn, Order, PolicyTypes, Queues, Throttle, Waiting};
 use kernel::{Dur, Idx, Time, TimeSum};
-use load::Reading;
+use load::JoinedRead;
 use nand::PlaneId;
 use policies::ArbitrationPolicy;
 use rustc_hash::FxHashSet;
@@ -65,7 +67,7 @@ pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
 ///
 /// Whoever has requests pushes them with [`Sim::submit`] and lets time pass with
 /// [`Sim::advance`]; [`Sim::run`] does so for a workload.
-pub struct Sim<K: Kit> {
+pub struct Sim<K: PolicyTypes> {
     /// What a read of a page that holds nothing costs.
     unmapped_read: UnmappedRead,
     /// What a read of a page on its way to flash costs.
@@ -75,18 +77,18 @@ pub struct Sim<K: Kit> {
     /// Whoever pushes requests has no more.
     closed: bool,
     /// What a request passes before anything else, where that takes time.
-    front: Option<Box<Front>>,
-    /// There is a front, or there are flows: something is counted apart.
+    host_interface: Option<Box<HostInterface>>,
+    /// There is a host_interface, or there are flows: something is counted apart.
     apart: bool,
     buffer: Option<Buffer>,
     /// Where writes wait for others, if one command programs several pages.
-    trays: Trays,
+    program_buffers: ProgramBuffers,
     /// How long, if nothing answers the host before.
     program_wait: Dur,
-    /// The pages of a tray: memory that is used again and again.
+    /// The pages of a program buffer: memory that is used again and again.
     lpns: Vec<Lpn>,
     /// Reads of the request that is taken apart, where pages have several units.
-    readings: Vec<Reading>,
+    joined_reads: Vec<JoinedRead>,
     /// Whether they have.
     parts_of_pages: bool,
     /// Such a request is taken apart.
@@ -104,7 +106,7 @@ pub struct Sim<K: Kit> {
     watch: RunWatch,
 }
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// A drive at time zero around a preconditioned FTL.
     pub fn new(drive: &Drive, mut ftl: Ftl<K>) -> Self {
         if let Some(limit) = drive.ftl.copyback {
@@ -112,16 +114,16 @@ impl<K: Kit> Sim<K> {
         }
         let geometry = *ftl.geometry();
         let (cost, order) = (&ftl.policies.cost, &ftl.policies.order);
-        let trays = ftl.trays() * (1 + usize::from(ftl.separates_urgent()));
-        let trays = Trays::new(trays, ftl.slots_per_program());
+        let program_buffers = ftl.program_buffers() * (1 + usize::from(ftl.separates_urgent()));
+        let program_buffers = ProgramBuffers::new(program_buffers, ftl.slots_per_program());
         let buffer = Buffer::new(&drive.buffer, geometry.page_size());
-        let by_page = trays.are_used() || buffer.is_some();
-        let front = Front::new(drive.link, drive.controller).map(Box::new);
+        let by_page = program_buffers.are_used() || buffer.is_some();
+        let host_interface = HostInterface::new(drive.link, drive.controller).map(Box::new);
         Self {
-            trays,
+            program_buffers,
             program_wait: drive.ftl.program_wait.unwrap_or(Dur::ZERO),
             lpns: Vec::new(),
-            readings: Vec::new(),
+            joined_reads: Vec::new(),
             parts_of_pages: geometry.units().per_page > 1,
             splits: false,
             unmapped_read: drive.ftl.unmapped_read,
@@ -129,8 +131,8 @@ impl<K: Kit> Sim<K> {
             clock: Clock::new(geometry.dies(), drive.cache.is_some()),
             requests: Requests::new(),
             closed: false,
-            apart: front.is_some(),
-            front,
+            apart: host_interface.is_some(),
+            host_interface,
             buffer,
             waits: Waits::new(geometry.dies(), by_page),
             device: Device::new(
@@ -158,8 +160,9 @@ impl<K: Kit> Sim<K> {
 
     /// The same with the names of flows.
     pub(crate) fn record_by(&mut self, recording: Recording, sink: Sink, flows: Vec<String>) {
-        let look = watch::look(&self.requests, &self.waits, &self.device, self.clock.now);
-        self.watch.record(recording, sink, flows, &look, &self.ftl);
+        let drive_view =
+            watch::drive_view(&self.requests, &self.waits, &self.device, self.clock.now);
+        self.watch.record(recording, sink, flows, &drive_view, &self.ftl);
     }
 
     /// Counts by flow, of so many.
@@ -186,7 +189,7 @@ impl<K: Kit> Sim<K> {
         self.feeder.as_mut().expect("the run has not begun").close_loops(loops);
     }
 
-    // ── The door ────────────────────────────────────────────────────────────────────────────────
+    // ── The interface ────────────────────────────────────────────────────────────────────────────────
 
     /// Gives the drive a request that arrives now. `token` comes back when it is done. Returns how
     /// long the throttle holds it back.
@@ -255,7 +258,7 @@ impl<K: Kit> Sim<K> {
             Actor::Gate => self.gate_event(),
             Actor::Timer => self.timer_event(),
             Actor::Port => self.port_event(),
-            Actor::Trays => self.tray_event(),
+            Actor::ProgramBuffers => self.program_buffer_event(),
             Actor::Register(die) => self.register_event(die),
         }
         actor
@@ -269,7 +272,7 @@ impl<K: Kit> Sim<K> {
 
     /// From now on [`Sim::take_safe`] tells which data survive a loss of power, and a [`Completion`] whether
     /// a read failed.
-    pub fn tell_safe(&mut self) {
+    pub fn report_safe(&mut self) {
         self.device.unread = Some(FxHashSet::default());
         self.requests.safe = Some(VecDeque::new());
     }
@@ -379,13 +382,13 @@ impl<K: Kit> Sim<K> {
     fn is_at_rest(&self) -> bool {
         self.waiting_total == 0
             && self.device.ops.live() as usize
-                == self.waits.apart() + self.trays.held() + self.owing()
+                == self.waits.apart() + self.program_buffers.held() + self.unanswered()
             && !self.ftl.has_ready()
     }
 
     /// Writes that only wait for what they wrote to be in flash.
-    fn owing(&self) -> usize {
-        self.buffer.as_ref().map_or(0, Buffer::owing)
+    fn unanswered(&self) -> usize {
+        self.buffer.as_ref().map_or(0, Buffer::unanswered)
     }
 
     /// Closes the books: what is under way is not counted.
@@ -395,8 +398,8 @@ impl<K: Kit> Sim<K> {
     pub(crate) fn finish(&mut self) {
         self.device.sum_up(self.clock.now);
         self.device.forget_begun(self.ftl.array().state(), self.clock.now);
-        if let Some(front) = &self.front {
-            front.check_busy(self.clock.now);
+        if let Some(host_interface) = &self.host_interface {
+            host_interface.check_busy(self.clock.now);
         }
         if let Some(buffer) = &self.buffer {
             assert_within(buffer.port.busy_until(self.clock.now), self.clock.now, "port", 0);
@@ -539,7 +542,7 @@ impl<K: Kit> Sim<K> {
     }
 }
 
-impl<K: Kit> Interface for Sim<K> {
+impl<K: PolicyTypes> DriveInterface for Sim<K> {
     #[inline]
     fn now(&self) -> Time {
         self.clock.now
