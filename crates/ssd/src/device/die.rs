@@ -283,15 +283,15 @@ impl Die {
         }
     }
 
-    /// Takes the operations that `wanted` accepts out of a lane, in order.
+    /// Takes the operations that `requested` accepts out of a lane, in order.
     pub(super) fn take_all(
         &mut self,
         ops: &mut Ops,
         lane: usize,
-        wanted: impl Fn(&PageOp) -> bool,
+        requested: impl Fn(&PageOp) -> bool,
     ) -> Vec<u32> {
         self.line_up(ops);
-        let taken = self.lanes[lane].take_all(ops, wanted);
+        let taken = self.lanes[lane].take_all(ops, requested);
         if self.lanes[lane].is_empty() {
             self.mask &= !(1 << lane);
         }

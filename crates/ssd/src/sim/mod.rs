@@ -2,21 +2,27 @@
 //!
 //! The modules know nothing of each other. `host` has the requests inside and the write buffer,
 //! [`ftl`] the map and the jobs, `device` the dies and channels, [`wait`](self) whatever waits for a
-//! condition, `clock` the time. What leads from one module to the next stands here: `enter` takes
-//! a request apart and its pages to the FTL and a die, `jobs` does the same for the FTL's own work,
-//! `dispatch` lets a die choose and start, `conclude` says what follows when a command is done.
+//! condition, `clock` the time. What leads from one module to the next stands here. `take_in` brings a
+//! request through controller and link. `enter` splits it into page operations, which `read`, `write`,
+//! `write_buffer` and `program_buffer` bring to a die, and `answer` answers it. `jobs` does the same for the
+//! FTL's own work. `dispatch` lets a die choose and start. `conclude` completes a command.
 
+mod answer;
 mod blocked;
 mod conclude;
 mod dispatch;
 mod enter;
 mod jobs;
 mod left;
-mod load;
+mod program_buffer;
+mod read;
+mod take_in;
 #[cfg(test)]
 mod tests;
 mod wait;
 mod watch;
+mod write;
+mod write_buffer;
 
 pub use left::WorkLeft;
 pub use wait::WaitStats;
@@ -38,9 +44,9 @@ use crate::record::Sink;
 use crate::server::assert_within;
 use ftl::{Cost, Ftl, Lpn, Order, PolicyTypes, Queues, Throttle, Waiting};
 use kernel::{Dur, Idx, Time, TimeSum};
-use load::JoinedRead;
 use nand::PlaneId;
 use policies::ArbitrationPolicy;
+use read::JoinedRead;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use wait::Waits;

@@ -87,7 +87,7 @@ pub fn open_table(
     format: &str,
     table: Box<dyn ColumnTable>,
     facts: Option<Facts>,
-    said: Option<String>,
+    spec: Option<String>,
     any_clock: bool,
     flow_by: Option<FlowBy>,
 ) -> Result<Box<dyn Workload>, TraceError> {
@@ -110,7 +110,7 @@ pub fn open_table(
         name: name.to_string(),
         format: format.into(),
         sha256,
-        reading: said,
+        reading: spec,
         requests: Some(requests),
         span: Some(span),
         timed,

@@ -77,9 +77,9 @@ impl Format {
         self.visit(format::Summary)
     }
 
-    /// The names of those that `wanted` accepts, for messages.
-    fn names(wanted: impl Fn(Self) -> bool) -> String {
-        let names: Vec<_> = Self::ALL.iter().filter(|f| wanted(**f)).map(|f| f.name()).collect();
+    /// The names of those that `requested` accepts, for messages.
+    fn names(requested: impl Fn(Self) -> bool) -> String {
+        let names: Vec<_> = Self::ALL.iter().filter(|f| requested(**f)).map(|f| f.name()).collect();
         names.join(", ")
     }
 }

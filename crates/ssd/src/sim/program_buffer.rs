@@ -1,29 +1,15 @@
-//! Groups: pages that one command programs, and units of one physical page that one request reads.
-//! What leads into the program buffers and out of them.
+//! Program buffers: where one command programs several pages, writes wait there for others.
 
 use super::Sim;
 use super::wait::Condition;
 use crate::clock::Actor;
-use crate::device::LaneId;
 use crate::host::Buffer;
 use crate::ops::{NONE, Owner};
 use ftl::{Lpn, PolicyTypes};
 use kernel::Prio;
-use nand::{DieId, Operation, Ppn, Slots, Source};
-
-/// A read that is about to go to its die, where it waits for others of its physical page.
-#[derive(Copy, Clone)]
-pub(super) struct JoinedRead {
-    op: u32,
-    die: DieId,
-    lane: LaneId,
-    /// The program of its page is on its way.
-    pending: bool,
-}
+use nand::Source;
 
 impl<K: PolicyTypes> Sim<K> {
-    // ── Writes ──────────────────────────────────────────────────────────────────────────────────
-
     /// The program buffer that a page waits in, if it does.
     pub(super) fn program_buffer_of(&mut self, lpn: Lpn) -> Option<usize> {
         if self.program_buffers.held() == 0 {
@@ -126,76 +112,8 @@ impl<K: PolicyTypes> Sim<K> {
                 self.page_done(op, done.owner);
                 op = rest;
             }
-        } else if self.waits.for_space() > 0 || !self.place_group(first) {
+        } else if self.waits.for_space() > 0 || !self.place_unit(first) {
             self.waits.park(&mut self.device.ops, first, Condition::Space, self.clock.now);
         }
-    }
-
-    /// Gives the pages of a group their slots; the first operation stands for all from then on.
-    pub(super) fn place_group(&mut self, first: u32) -> bool {
-        let ops = &self.device.ops;
-        let prio = ops[first].prio();
-        let pages = ops.group(first).map(|op| &ops[op]).filter(|o| !o.superseded);
-        self.lpns.clear();
-        self.lpns.extend(pages.filter_map(|o| o.lpn));
-        let (waiting, idle) = (&self.waiting, &self.device.idle);
-        let given = self.ftl.write_unit(&self.lpns, prio, waiting, idle, self.clock.now);
-        let Some(operation) = given else { return false };
-        let slots = operation.slots.expect("a write has its slots");
-        let mut next = first;
-        for slot in slots.iter() {
-            self.device.ops[next].operation =
-                Operation { slots: Some(Slots::one(slot)), ..operation };
-            next = self.device.ops.also(next);
-        }
-        self.send_write(first, slots.first);
-        true
-    }
-
-    // ── Reads ───────────────────────────────────────────────────────────────────────────────────
-
-    /// Whether a read finds its page's data in the controller's memory, or another of its request
-    /// reads the same physical page: it is on its way then.
-    pub(super) fn read_with_another(&mut self, op: u32, lpn: Lpn) -> bool {
-        if self.waits_in_memory(lpn) {
-            self.read_memory(op);
-            return true;
-        }
-        if self.joined_reads.is_empty() || self.device.ops[op].modify {
-            return false;
-        }
-        let Some(ppn) = self.ftl.find(lpn) else { return false };
-        let geometry = self.ftl.geometry();
-        let page = |ppn: Ppn| ppn.as_u32() / geometry.units().per_page;
-        let ops = &self.device.ops;
-        let same = |r: &&JoinedRead| ops[r.op].slot().is_some_and(|other| page(other) == page(ppn));
-        let Some(&JoinedRead { op: first, .. }) = self.joined_reads.iter().rev().find(same) else {
-            return false;
-        };
-        let prio = self.device.ops[op].prio();
-        let ops = &mut self.device.ops;
-        if let Some(operation) = self.ftl.read_along(lpn, prio) {
-            ops[op].operation = operation;
-        }
-        ops.join(first, op);
-        true
-    }
-
-    /// A read is about to go to its die, and others of its request may join it.
-    pub(super) fn await_others(&mut self, op: u32, die: DieId, lane: LaneId, pending: bool) {
-        self.joined_reads.push(JoinedRead { op, die, lane, pending });
-    }
-
-    /// All pages of a request have been looked up.
-    pub(super) fn send_reads(&mut self) {
-        for i in 0..self.joined_reads.len() {
-            let JoinedRead { op, die, lane, pending } = self.joined_reads[i];
-            if pending {
-                self.await_program(op, die);
-            } else {
-                self.enqueue_out_of_line(die, lane, op);
-            }
-        }
-        self.joined_reads.clear();
     }
 }
