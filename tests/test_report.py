@@ -223,7 +223,7 @@ def test_findings_stand_beside_what_was_published(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert 'data-value="1200000.0"' in page
     assert "Some &lt;b&gt;prose&lt;/b&gt;." in page
-    said = "2 published numbers: 1 reproduced, 1 in direction. 1 published relation: 1 reproduced."
+    said = "2 published numbers: 1 reproduced, 1 direction. 1 published relation: 1 reproduced."
     assert page.index("<h1>") < page.index(said) < page.index("Some &lt;b&gt;")
     assert "not with the trace itself" in page
     plain = Report("A page", report.runs, tables=[Table("T", findings[:1])])

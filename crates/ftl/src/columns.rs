@@ -54,7 +54,8 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    /// Of so many blocks, which endure so many reads in each mode; of none, when nobody counts.
+    /// Columns of `blocks` blocks, with the host reads that they endure in each mode. They are
+    /// empty if no policy counts reads.
     pub(crate) fn new(blocks: usize, limits: Each<Mode, u32>) -> Self {
         let each = vec![0; blocks];
         Self { each, limits, unblocked: false, awaited: false, left: Vec::new() }

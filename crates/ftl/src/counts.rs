@@ -1,8 +1,8 @@
-//! What an FTL counts.
+//! The counts of an FTL.
 
 use nand::{Each, Source};
 
-/// What the FTL has done so far. Pages, except erases: blocks of the flash.
+/// The work of the FTL so far, in pages; erases are blocks of the flash.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
     /// Slots read, by source.
@@ -13,8 +13,9 @@ pub struct Counts {
     pub padding: Each<Source, u64>,
     /// Blocks erased, by source.
     pub erase: Each<Source, u64>,
-    /// Erases by garbage collection, by who needed the space. Where refreshes take and give back
-    /// space, that is not whoever happened to come when there was little: see `Space::needed_by`.
+    /// Erases by garbage collection, by the source that needed the space. If refreshes take and
+    /// give back space, that is not the source that came when there was little: see
+    /// `Space::needed_by`.
     pub gc_erase_by_demand: Each<Source, u64>,
     /// Pages moved, by source: copies that are programmed.
     pub moved: Each<Source, u64>,

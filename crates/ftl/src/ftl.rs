@@ -1,4 +1,4 @@
-//! The FTL: its parts, and how it begins and ends. What it does lies in the files of this module.
+//! The FTL: its parts, its construction and its end. The files of this module have its operations.
 
 mod buffered;
 mod fill;
@@ -20,7 +20,7 @@ use job::{GcPace, Jobs, Victims};
 use nand::{Array, Each, Geometry, PlaneId, Store};
 use std::io::{self, Read, Write};
 
-/// What the policies have answered once, before the run.
+/// The answers that policies gave once, before the run.
 pub(crate) struct Answers {
     /// The interests of all of them.
     pub(crate) interests: Interests,
@@ -129,7 +129,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.space.counts.erase.total() > 0
     }
 
-    /// What has been done so far.
+    /// The counts so far.
     #[inline] // so that who wants one of them takes that one
     pub fn counts(&self) -> Counts {
         let (jobs, host_pages) = (&self.jobs.counts, self.host_pages);
@@ -160,9 +160,9 @@ impl<K: PolicyTypes> Ftl<K> {
         std::mem::take(&mut self.space.freed)
     }
 
-    /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh, so that
-    /// a run does not depend on whether its first state was computed or loaded: what a saved state
-    /// has no place for ([`Ftl::save`]) begins anew here.
+    /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh.
+    /// Everything that a saved state does not contain ([`Ftl::save`]) is reset here. So a run does
+    /// not depend on whether its first state was computed or loaded.
     pub fn begin_run(&mut self, mut policies: Policies<K>) {
         assert!(self.running_jobs() == 0, "preconditioning left jobs behind");
         assert!(self.buffered.iter().all(Vec::is_empty), "preconditioning left pages behind");
@@ -186,8 +186,8 @@ impl<K: PolicyTypes> Ftl<K> {
     }
 
     /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly
-    /// one place, and that the referee agrees. Takes time in proportion to the drive: for tests,
-    /// and once at the end of a run.
+    /// one place, and that the array agrees. The time grows with the drive, so it is meant for
+    /// tests and for the end of a run.
     pub fn check(&self) -> Result<(), String> {
         self.space.check(&self.map)
     }
@@ -232,13 +232,13 @@ impl<K: PolicyTypes> Ftl<K> {
         self.check_quiet().and_then(|()| self.space.check_but_map(&self.map)).map_err(|_| Damaged)
     }
 
-    /// Says of the block whose erase is done next whether rest between its cycles has healed it: it
-    /// then goes on, although it has had the cycles that it is rated for.
+    /// Tells whether rest between its cycles has healed the block whose erase is done next. A
+    /// healed block stays in use, although it has had the cycles that it is rated for.
     pub fn set_healed(&mut self, healed: bool) {
         self.space.healed = healed;
     }
 
-    /// What [`Config::spare_needed`] says, and what this drive's policies keep from data.
+    /// The pages of [`Config::spare_needed`] and those that this drive's policies keep from data.
     pub fn spare_needed(&self) -> u64 {
         self.space.demands.pages - u64::from(self.config.logical_pages)
     }

@@ -30,7 +30,7 @@ quantity! {
         such: "",
         no_unit: "a unit is needed: J, mJ, uJ, nJ, pJ, fJ",
         not_a_unit: "is not one of the units J, mJ, uJ, nJ, pJ, fJ",
-        not_whole: "this is no whole number of fJ below 2^64",
+        not_whole: "this is not a whole number of fJ below 2^64",
     }
 }
 
@@ -41,7 +41,7 @@ quantity! {
         otherwise: ("nW", 1),
         no_unit: "a unit is needed: W, mW, uW, nW",
         not_a_unit: "is not one of the units W, mW, uW, nW",
-        not_whole: "this is no whole number of nW below 2^64",
+        not_whole: "this is not a whole number of nW below 2^64",
         ..Energy::KIND
     }
 }
@@ -94,7 +94,7 @@ mod tests {
         }
         assert_eq!(energy("58kcal"), "`kcal` is not one of the units J, mJ, uJ, nJ, pJ, fJ");
         for text in ["0.5fJ", "99999J", "1.00000000000000000000000001J"] {
-            assert_eq!(energy(text), "this is no whole number of fJ below 2^64", "{text}");
+            assert_eq!(energy(text), "this is not a whole number of fJ below 2^64", "{text}");
         }
         assert!("3uJ".parse::<Power>().is_err());
     }

@@ -26,13 +26,13 @@ pub(crate) struct QuantityKind {
     pub(crate) slip: f64,
     /// The least and the greatest.
     pub(crate) range: (u64, u64),
-    /// What to say behind "expected a number and a unit".
+    /// The explanation after "expected a number and a unit".
     pub(crate) such: &'static str,
-    /// What to say where there is no unit,
+    /// The explanation if the unit is missing.
     pub(crate) no_unit: &'static str,
-    /// behind a unit that is none,
+    /// The explanation after an unknown unit.
     pub(crate) not_a_unit: &'static str,
-    /// and of what is no whole number, or out of range.
+    /// The explanation for a number that is not whole, or is out of range.
     pub(crate) not_whole: &'static str,
 }
 
@@ -133,7 +133,7 @@ mod tests {
     use std::fmt::Display;
     use std::str::FromStr;
 
-    /// What was meant by a text that is no such quantity, if that is said.
+    /// The quantity that a malformed text probably meant, if there is one.
     fn meant<Q: FromStr<Err = super::QuantityError> + Display>(text: &str) -> Option<String> {
         let said = text.parse::<Q>().err().expect("no such quantity").to_string();
         let meant = said.split("did you mean `").nth(1)?.trim_end_matches("`?").to_owned();

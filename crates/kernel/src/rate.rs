@@ -48,14 +48,14 @@ impl Rate {
 }
 
 impl Bandwidth {
-    /// How long so many bytes take, to the nearest nanosecond.
+    /// The time that `bytes` take, to the nearest nanosecond.
     pub fn time(self, bytes: Bytes) -> Dur {
         let rate = u128::from(self.0);
         let ns = (u128::from(bytes.get()) * 1_000_000_000 + rate / 2) / rate;
         Dur::ns(ns as u64)
     }
 
-    /// What each of `of` equal parts has of it, and at least one byte a second.
+    /// The share of each of `of` equal parts, and at least one byte a second.
     pub fn part(self, of: NonZeroU32) -> Self {
         Self((self.0 / u64::from(of.get())).max(1))
     }

@@ -170,9 +170,9 @@ impl Div<u64> for Dur {
 
 /// A sum of lengths of time, in nanoseconds.
 ///
-/// Any number of [`Dur`] fits: 2^64 of the longest do. A counter that adds up times over requests, dies
-/// or pages is one of these, because 64 bits are full after 584 years, and 30,000 requests that wait a
-/// week each come to that.
+/// Any number of [`Dur`] fits: 2^64 of the longest do. A counter that adds up times over requests,
+/// dies or pages is one of these. 64 bits are full after 584 years, and 30,000 requests that wait a
+/// week each add up to that.
 ///
 /// ```compile_fail
 /// let mut sum: u64 = 0;
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!("2.5ms".parse::<Dur>().unwrap(), Dur::us(2_500));
         assert_eq!("5y".parse::<Dur>().unwrap(), Dur::secs(157_680_000));
         assert_eq!("70 µs".parse::<Dur>().unwrap(), Dur::us(70));
-        // What a program has computed: 17 digits, of which the last are off.
+        // A program may compute 17 digits, of which the last are rounding errors.
         assert_eq!("0.30000000000000004ms".parse::<Dur>().unwrap(), Dur::us(300));
     }
 

@@ -493,7 +493,9 @@ mod tests {
         };
         let drive = ssd::config::load(&layers)
             .unwrap_or_else(|errors| panic!("{}", ssd::config::render(&errors, false)));
-        let session = ssd::open_session(&drive, &mut ssd::NoCache, &mut |_| true).unwrap();
+        let session =
+            ssd::open_session(&drive, ssd::Client::BlockDevice, &mut ssd::NoCache, &mut |_| true)
+                .unwrap();
         let store = Tight { pages: Memory::default(), full: Arc::clone(full) };
         Core::new(session, DriveData::new(Box::new(store), PAGE), RequestRecording::of_none())
     }

@@ -159,8 +159,9 @@ fn stamp(version: u64) -> Vec<u8> {
 
 impl Scenario {
     fn new(drive: &Drive, fault: Fault) -> Self {
-        let session = ssd::open_session(drive, &mut ssd::NoCache, &mut |_| true)
-            .expect("the drive is fit for it");
+        let session =
+            ssd::open_session(drive, ssd::Client::BlockDevice, &mut ssd::NoCache, &mut |_| true)
+                .expect("the drive is fit for it");
         let every = if let Fault::LostWrite(every) = fault { Some(every) } else { None };
         let store = Lossy { pages: Memory::default(), writes: 0, every };
         let versions = DriveData::new(Box::new(store), PAGE);

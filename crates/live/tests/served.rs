@@ -581,7 +581,11 @@ fn loopback_is_served_too() {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let session = ssd::open_session(&drive, &mut ssd::NoCache, &mut |_| true).unwrap();
+            let session =
+                ssd::open_session(&drive, ssd::Client::BlockDevice, &mut ssd::NoCache, &mut |_| {
+                    true
+                })
+                .unwrap();
             ready.serve(session, &stop, &mut |_| true).unwrap();
         });
         let mut greeting = [0; 18];
@@ -674,7 +678,9 @@ fn a_recording_is_found_again_in_sight_and_can_be_stopped() {
             record: Some(folder.path("trace")),
             pace: TimePace::Fast,
         };
-        let session = ssd::open_session(&drive, &mut ssd::NoCache, &mut |_| true).unwrap();
+        let session =
+            ssd::open_session(&drive, ssd::Client::BlockDevice, &mut ssd::NoCache, &mut |_| true)
+                .unwrap();
         let ready = Ready::new(&drive, &options).unwrap();
         ready.serve(session, &AtomicBool::new(stop), look)
     };

@@ -1,9 +1,9 @@
 //! Values by name: closed lists of names ([`Key`]), and one value for each name ([`Each`]).
 //!
-//! A list stands in one place, made by [`keys!`](crate::keys): from it come the enum, the names in
-//! results, the labels and descriptions that people read, and the length of everything that is counted
-//! by it. Only this file turns a key into a place, so that a new key has a place everywhere: an array
-//! with a length of its own, or an index that somebody computes, cannot be written.
+//! [`keys!`](crate::keys) declares a list once. From it come the enum, the names in results, the
+//! labels and descriptions for people, and the length of every array that is counted by it. Only
+//! this file turns a key into an index, so a new key has a place everywhere. Nobody can write an
+//! array with another length, or compute an index.
 //!
 //! ```compile_fail,E0605
 //! let place = floatgate_nand::Source::Gc as usize; // non-primitive cast
@@ -59,7 +59,7 @@ pub trait Key: Copy + Eq + Debug + 'static {
     fn array<T>(of: impl FnMut(Self) -> T) -> Self::Array<T>;
 }
 
-/// Whoever has one may turn a key into a place.
+/// Its owner may turn a key into an index.
 #[doc(hidden)]
 #[derive(Copy, Clone, Debug)]
 pub struct KeyPlace(());
@@ -328,7 +328,7 @@ impl<K: Key> Packed<K> {
     const IN_A_BYTE: usize = 8 / Self::BITS;
     const MASK: u8 = u8::MAX >> (8 - Self::BITS);
 
-    /// So many of the same key.
+    /// `len` equal keys.
     pub fn filled(key: K, len: usize) -> Self {
         let code = key.place(KeyPlace(())) as u8;
         let byte = (0..Self::IN_A_BYTE).fold(0, |byte, at| byte | code << (at * Self::BITS));

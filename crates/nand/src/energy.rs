@@ -1,4 +1,4 @@
-//! What a flash operation takes from the supply.
+//! The energy of flash operations.
 
 use crate::{Level, Timing};
 use kernel::{Dur, Energy, Power};
@@ -16,7 +16,7 @@ pub struct Energies {
     pub transfer_out: Option<Energy>,
     /// Taking a page in; `None`: not known, and not counted.
     pub transfer_in: Option<Energy>,
-    /// What a chip takes while it does nothing; `None`: not known, and not counted.
+    /// The power of an idle chip; `None` if it is not known, and then it is not counted.
     pub idle: Option<Power>,
 }
 

@@ -1,6 +1,6 @@
-//! The flash device: its geometry, commands, cell layouts and timing, the physics of its cells, cells
-//! that hold bits, and a strict referee that stops the run when a command breaks the rules of NAND flash. It has no
-//! queue and no clock.
+//! The flash device: geometry, commands, cell layouts and timing, the physics of cells, and cells
+//! that hold bits. The array stops the run when a command breaks the rules of NAND flash. This
+//! crate has no queue and no clock.
 
 mod account;
 mod array;

@@ -1,4 +1,4 @@
-//! What it takes to read a page with finer sensing.
+//! The cost of reading a page with finer sensing.
 
 use crate::physics::{Cell, Ldpc, ReadCost, planes};
 use crate::{Bus, Level, Timing};
@@ -14,9 +14,9 @@ pub struct SoftReads {
 }
 
 impl SoftReads {
-    /// A drive whose times depend on the write level: its table has the times of 1, 3 and 7
-    /// sensings, because AGCR's levels are those that pages written at high, medium and low cost
-    /// need (AGCR 2.2). `None` if the times do not rise.
+    /// The costs for a drive whose times depend on the write level. Its table has the times of 1, 3
+    /// and 7 sensings, because pages written at high, medium and low cost need those (AGCR 2.2).
+    /// `None` if the times do not rise.
     pub fn of_levels(timing: &Timing) -> Option<Self> {
         let [high, medium, low] = Level::ALL.map(|level| timing.read[level]);
         let rise = |a: &[Dur; 4], b: &[Dur; 4]| a.iter().zip(b).all(|(a, b)| a <= b);

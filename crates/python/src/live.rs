@@ -93,7 +93,8 @@ pub(crate) fn serve(
         let go_on = p.stage == Stage::Running || tick(p.into());
         go_on && !stop.load(Ordering::Relaxed)
     };
-    let mut session = ssd::open_session(drive, cache, watch).map_err(|e| not_open(&e))?;
+    let mut session = ssd::open_session(drive, ssd::Client::BlockDevice, cache, watch)
+        .map_err(|e| not_open(&e))?;
     if let Some(sink) = sink {
         session.record(sink);
     }

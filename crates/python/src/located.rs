@@ -23,7 +23,7 @@ pub(crate) fn located<'py>(py: Python<'py>, text: &str) -> PyResult<Located<'py>
                 (at, format!("{}: {label}", error.message))
             }
             // All else that looks like a value is one.
-            _ => (place.start(), "this is no whole number of 64 bits".to_owned()),
+            _ => (place.start(), "this is not a whole number of 64 bits".to_owned()),
         };
         reader.wrong.push((reader.line(at), why));
     }

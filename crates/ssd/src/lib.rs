@@ -6,6 +6,7 @@
 mod accounts;
 pub mod bench;
 pub mod config;
+pub mod embedded;
 pub mod fast_forward;
 pub mod presets;
 pub mod record;
@@ -33,12 +34,13 @@ pub use {kernel, nand::physics, policies, workload};
 
 pub use accounts::accounts;
 pub use config::{ConfigError, Drive, Layers, Years, capacity};
+pub use embedded::{Done, Embedded, Refused, Submission};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
 pub use progress::{Progress, Stage};
 pub use result::{Report, WallTimes, result_shape};
 pub use run::{
-    NoCache, Planned, RunError, StateCache, ftl_of, generator, generator_alone, memory,
+    Client, NoCache, Planned, RunError, StateCache, ftl_of, generator, generator_alone, memory,
     open_session, planned, run, run_recorded,
 };
 pub use session::{Session, SessionState, WornOut};

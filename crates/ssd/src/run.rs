@@ -22,8 +22,8 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use workload::{
-    About, AddressWrap, Alignment, Flows, Generator, Op, Pattern, Portion, Request, RequestSource,
-    TraceError, Workload,
+    About, AddressWrap, Alignment, Flow, Flows, Generator, Op, OutOfRange, Pattern, Portion,
+    Request, RequestSource, TraceError, Workload,
 };
 
 /// Where preconditioned drives are kept between runs. The binding decides whether and where; what is
@@ -226,79 +226,152 @@ fn folded(drive: &mut Drive, workload: Box<dyn Workload>) -> Result<Box<dyn Work
     Ok(Box::new(part))
 }
 
+/// The client of a session.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Client<'a> {
+    /// Programs that see a block device: its requests are of whole sectors, and of one flow.
+    BlockDevice,
+    /// A program that submits requests of these flows; none: of one that has no name.
+    Program(&'a [String]),
+}
+
 /// A drive that is ready for requests that nobody knows yet. Its settings must not ask for them.
 ///
 /// # Errors
-/// A setting needs to know the requests, or says when they arrive.
+/// A setting needs to know the requests, or says when they arrive; or flows do not fit.
 pub fn open_session(
     drive: &Drive,
+    client: Client<'_>,
     cache: &mut dyn StateCache,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Session, RunError> {
-    let wrong = unfit_for_session(drive);
-    if !wrong.is_empty() {
-        return Err(RunError::Generator(wrong.join("\n")));
+    let names = match client {
+        Client::BlockDevice => &[],
+        Client::Program(names) => names,
+    };
+    let mut wrong = unfit_for_session(drive);
+    if client == Client::BlockDevice {
+        wrong.extend(unfit_for_block_device(drive));
     }
-    let policies = || policies_of(drive, None);
-    let (mut ftl, state) = prepare::<Builtin>(drive, &Unknown::new(), &policies, cache, progress)?;
-    let before = pages_in_use(&ftl);
-    ftl.begin_run(policies());
-    Ok(Session::new(drive.clone(), Sim::new(drive, ftl), state, before))
-}
-
-/// What in the settings of a drive does not go with requests that nobody knows yet.
-fn unfit_for_session(drive: &Drive) -> Vec<String> {
-    let sector = drive.host.sector.get();
+    wrong.extend(wrong_flows(names));
+    let unknown = Unknown::new(names, capacity(drive));
     let mut arbiter = drive.policies.arbiter();
     arbiter.attach(&drive.geometry, drive.logical_pages);
+    let tenants = RunFlows::of(&drive.host, &unknown.0, arbiter.merges());
+    let tenants = tenants.map_err(|what| wrong.push(what));
+    let Some(tenants) = tenants.ok().filter(|_| wrong.is_empty()) else {
+        return Err(RunError::Generator(wrong.join("\n")));
+    };
+    let policies = || policies_of(drive, None);
+    let (mut ftl, state) = prepare::<Builtin>(drive, &unknown, &policies, cache, progress)?;
+    let before = pages_in_use(&ftl);
+    ftl.begin_run(policies());
+    Ok(Session::new(drive.clone(), Sim::new(drive, ftl), tenants, state, before))
+}
+
+/// What is wrong with the names of flows.
+fn wrong_flows(names: &[String]) -> Option<String> {
+    let twice = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name));
+    if names.len() > Flow::MOST {
+        Some(format!("{} flows are more than {}", names.len(), Flow::MOST))
+    } else if names.iter().any(String::is_empty) {
+        Some("the name of a flow is empty".into())
+    } else {
+        twice.map(|(_, name)| format!("the flow `{name}` is named twice"))
+    }
+}
+
+/// Which of these rules a drive breaks.
+fn broken<const N: usize>(rules: [(bool, &str); N]) -> impl Iterator<Item = String> {
+    rules.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| what.to_owned())
+}
+
+/// The settings of a drive that need requests which nobody knows yet, each by its name.
+fn unfit_for_session(drive: &Drive) -> Vec<String> {
     let rules = [
         (
             drive.precondition.fill == Fill::Touched,
-            "`precondition.fill = \"touched\"` fills what will be read, which nobody knows of a live \
-             drive; `--set precondition.fill=full` or `none`",
+            "`precondition.fill = \"touched\"` fills what will be read, which nobody knows of a \
+             session; `--set precondition.fill=full` or `none`",
         ),
         (
             drive.precondition.age == Age::Workload,
-            "`precondition.age = \"workload\"` repeats requests that nobody knows of a live drive; \
+            "`precondition.age = \"workload\"` repeats requests that nobody knows of a session; \
              `--set precondition.age=random` or `none`",
         ),
         (
-            drive.policies.build().cost.wants_future(),
-            "this cost policy must know the requests to come; `--policy cost=fixed` does not",
+            drive.host.mode != HostMode::Timestamps,
+            "`host.mode` is not `timestamps`: requests of a session arrive when they come; `--set \
+             host.mode=timestamps`",
         ),
         (
-            drive.host.mode != HostMode::Timestamps || (drive.host.speed - 1.0).abs() > 0.0,
-            "requests of a live drive arrive when they come; `--set host.mode=timestamps --set \
-             host.speed=1`",
+            (drive.host.speed - 1.0).abs() > 0.0,
+            "`host.speed` is not 1: requests of a session arrive when they come; `--set host.speed=1`",
         ),
-        (drive.workload.shift != 0, "a live drive moves no addresses; `--set workload.shift=0`"),
         (
-            !arbiter.merges() || !drive.host.flow.is_empty() || drive.host.only.is_some(),
-            "a live drive is one flow; `--policy arbitration=merge`, and no `host.flow` or `host.only`",
+            drive.workload.shift != 0,
+            "`workload.shift`: a session moves no addresses; `--set workload.shift=0`",
+        ),
+        (
+            drive.host.out_of_range == OutOfRange::Compact,
+            "`host.out-of-range = \"compact\"` moves addresses in the order of a whole workload, and a \
+             session moves none; `--set host.out-of-range=refuse`",
+        ),
+        (
+            drive.host.only.is_some(),
+            "`host.only`: a session hears every flow; leave it out, and submit requests of one flow",
+        ),
+    ];
+    let future = drive.policies.build().cost.wants_future().then(|| {
+        let policies = drive.policies.to_json();
+        let name = policies[Family::Cost.name()]["name"].as_str().unwrap_or_default();
+        format!(
+            "the cost policy `{name}` must know the requests to come, and nobody knows those of a \
+             session; `--policy cost=fixed` does not"
+        )
+    });
+    broken(rules).chain(future).collect()
+}
+
+/// Settings that do not go with a block device.
+fn unfit_for_block_device(drive: &Drive) -> impl Iterator<Item = String> {
+    let sector = drive.host.sector.get();
+    let mut arbiter = drive.policies.arbiter();
+    arbiter.attach(&drive.geometry, drive.logical_pages);
+    broken([
+        (
+            !arbiter.merges() || !drive.host.flow.is_empty(),
+            "a live drive is one flow; `--policy arbitration=merge`, and no `host.flow`",
         ),
         (
             !sector.is_power_of_two() || !(512..=65536).contains(&sector),
             "sectors of a live drive have 512 bytes or a multiple; `--set host.sector=512B`",
         ),
-    ];
-    rules.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| what.to_owned()).collect()
+    ])
 }
 
 /// A workload of which nothing is known.
 struct Unknown(About);
 
 impl Unknown {
-    fn new() -> Self {
+    /// With flows of these names, whose requests lie anywhere.
+    fn new(flows: &[String], capacity: Bytes) -> Self {
+        let flow = |name: &String| Flow {
+            name: name.clone(),
+            weight: 1,
+            depth: None,
+            region: (0, capacity.get()),
+        };
         Self(About {
-            name: "live".into(),
-            format: "live".into(),
+            name: "a session".into(),
+            format: "session".into(),
             sha256: None,
             reading: None,
             requests: None,
             span: None,
             timed: true,
             closed: Vec::new(),
-            flows: Vec::new(),
+            flows: flows.iter().map(flow).collect(),
             stand_in: None,
             notes: Vec::new(),
         })

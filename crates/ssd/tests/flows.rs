@@ -9,9 +9,8 @@ use floatgate_ssd::record::{RunTable, Values};
 use floatgate_ssd::{Drive, NoCache, run, run_recorded};
 use kernel::{Dur, Rng, Time};
 use serde_json::{Value, json};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use workload::{ClosedLoop, List, Merge, MergedPart, Op, Request, Workload};
 
 const READ: u64 = 50_000;
@@ -361,13 +360,14 @@ fn flows_make_up_the_whole() {
             "link.rate=500MB/s",
             "link.duplex=half",
         ]);
-        let rows: Rc<RefCell<BTreeMap<String, u64>>> = Rc::default();
-        let kept = Rc::clone(&rows);
+        let rows: Arc<Mutex<BTreeMap<String, u64>>> = Arc::default();
+        let kept = Arc::clone(&rows);
         let sink = Box::new(move |table, columns: Vec<floatgate_ssd::record::Column>| {
             let flow = columns.iter().find(|c| table == RunTable::Requests && c.name == "flow");
             if let Some(Values::Words(codes, words)) = flow.map(|c| &c.values) {
                 for code in codes {
-                    *kept.borrow_mut().entry(words[usize::from(*code)].clone()).or_default() += 1;
+                    *kept.lock().unwrap().entry(words[usize::from(*code)].clone()).or_default() +=
+                        1;
                 }
             }
             true
@@ -404,7 +404,11 @@ fn flows_make_up_the_whole() {
             let sum: f64 = queues.chain(others).map(number).sum();
             let mean = number(&all["latency_ns"]["mean"]);
             assert!((sum / mean - 1.0).abs() < 1e-12, "{arbiter}, {name}: {sum} and {mean}");
-            assert_eq!(rows.borrow()[name], count(&all["requests"]), "{arbiter}: rows of {name}");
+            assert_eq!(
+                rows.lock().unwrap()[name],
+                count(&all["requests"]),
+                "{arbiter}: rows of {name}"
+            );
         }
         assert_eq!(flows["reads"]["region_bytes"], json!([1 << 20, 2 << 20]));
     }
@@ -412,21 +416,21 @@ fn flows_make_up_the_whole() {
 
 /// Serves parts and shows arrival and latency of every request.
 fn rows(drive: &Drive, parts: Vec<MergedPart>, see: &mut dyn FnMut(u64, u64)) {
-    let seen: Rc<RefCell<Vec<(u64, u64)>>> = Rc::default();
-    let kept = Rc::clone(&seen);
+    let seen: Arc<Mutex<Vec<(u64, u64)>>> = Arc::default();
+    let kept = Arc::clone(&seen);
     let sink = Box::new(move |table, columns: Vec<floatgate_ssd::record::Column>| {
         let of = |name: &str| match &columns.iter().find(|c| c.name == name).unwrap().values {
             Values::U64(values) => values.clone(),
             _ => unreachable!("a time"),
         };
         if table == RunTable::Requests {
-            kept.borrow_mut().extend(of("arrival_ns").into_iter().zip(of("latency_ns")));
+            kept.lock().unwrap().extend(of("arrival_ns").into_iter().zip(of("latency_ns")));
         }
         true
     });
     let workload = Box::new(Merge::new("flows", parts).unwrap());
     run_recorded(drive, workload, &mut NoCache, &mut |_| true, Some(sink)).unwrap();
-    seen.borrow().iter().for_each(|&(arrival, latency)| see(arrival, latency));
+    seen.lock().unwrap().iter().for_each(|&(arrival, latency)| see(arrival, latency));
 }
 
 /// All requests of a workload.

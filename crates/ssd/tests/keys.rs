@@ -8,9 +8,8 @@ use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::{Dur, Rng};
 use policies::{Family, ParamKind, PolicyInfo};
 use serde_json::Value;
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use workload::{ClosedLoop, List, Merge, MergedPart, Op, Request, Workload};
 
 // ── What happens ────────────────────────────────────────────────────────────────────────────────
@@ -206,11 +205,11 @@ fn shown(drive: &Drive, load: Load) -> Result<String, String> {
         Load::List(list) => Box::new(List::new("list", list(drive)).expect("in order")),
         Load::Tenants => Box::new(Merge::new("tenants", tenants()).expect("they fit")),
     };
-    let rows = Rc::new(RefCell::new(BTreeMap::new()));
-    let counted = Rc::clone(&rows);
+    let rows = Arc::new(Mutex::new(BTreeMap::new()));
+    let counted = Arc::clone(&rows);
     let sink = Box::new(move |table, columns: Vec<floatgate_ssd::record::Column>| {
         let n = columns[0].values.len();
-        *counted.borrow_mut().entry(table).or_insert(0) += n;
+        *counted.lock().unwrap().entry(table).or_insert(0) += n;
         true
     });
     let report = run_recorded(drive, made, &mut NoCache, &mut |_| true, Some(sink));
@@ -222,7 +221,7 @@ fn shown(drive: &Drive, load: Load) -> Result<String, String> {
         let policy = policy.as_object_mut().expect("an object");
         policy.remove("params");
     }
-    Ok(format!("{value} {:?}", rows.borrow()))
+    Ok(format!("{value} {:?}", rows.lock().unwrap()))
 }
 
 /// Runs of situations, each made once.

@@ -15,9 +15,8 @@ use kernel::Time;
 use nand::BlockId;
 use policies::WearPolicy;
 use serde_json::Value;
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use workload::{List, Op, Request, Workload};
 
 const OPERATIONS: [&str; 3] = ["read", "write", "trim"];
@@ -37,7 +36,7 @@ const PARTS: [&str; 10] = [
 
 /// What a run handed over.
 #[derive(Clone, Default)]
-struct Rows(Rc<RefCell<BTreeMap<RunTable, Vec<Vec<Column>>>>>);
+struct Rows(Arc<Mutex<BTreeMap<RunTable, Vec<Vec<Column>>>>>);
 
 impl Rows {
     fn sink(&self) -> Sink {
@@ -45,22 +44,22 @@ impl Rows {
         Box::new(move |table, columns| {
             let lengths: BTreeSet<usize> = columns.iter().map(|c| c.values.len()).collect();
             assert_eq!(lengths.len(), 1, "columns of one length");
-            rows.borrow_mut().entry(table).or_default().push(columns);
+            rows.lock().unwrap().entry(table).or_default().push(columns);
             true
         })
     }
 
     fn tables(&self) -> Vec<RunTable> {
-        self.0.borrow().keys().copied().collect()
+        self.0.lock().unwrap().keys().copied().collect()
     }
 
     /// Rows of each part of a table.
     fn parts(&self, table: RunTable) -> Vec<usize> {
-        self.0.borrow()[&table].iter().map(|columns| columns[0].values.len()).collect()
+        self.0.lock().unwrap()[&table].iter().map(|columns| columns[0].values.len()).collect()
     }
 
     fn of<T>(&self, table: RunTable, name: &str, values: impl Fn(&Column) -> Vec<T>) -> Vec<T> {
-        let parts = &self.0.borrow()[&table];
+        let parts = &self.0.lock().unwrap()[&table];
         let column = |columns: &Vec<Column>| {
             let found = columns.iter().find(|c| c.name == name);
             values(found.unwrap_or_else(|| panic!("no column {name}")))
@@ -96,7 +95,7 @@ impl Rows {
 
     /// Everything, so that it can be compared: a mean of nothing equals no other.
     fn text(&self) -> String {
-        format!("{:?}", self.0.borrow())
+        format!("{:?}", self.0.lock().unwrap())
     }
 
     /// The exact sum of a column.
@@ -515,7 +514,7 @@ fn requests_can_be_left_out() {
     let (fewer, without) = record_busy(0, &["run.keep-requests=false"]);
     assert_eq!(without.tables(), [RunTable::Series, RunTable::Blocks]);
     assert_eq!(all["host"], fewer["host"]);
-    rows.0.borrow_mut().remove(&RunTable::Requests);
+    rows.0.lock().unwrap().remove(&RunTable::Requests);
     assert!(rows.text() == without.text(), "the other tables are the same");
 }
 
@@ -606,10 +605,10 @@ fn a_sink_that_has_had_enough_stops_the_run() {
         (RunTable::Blocks, "run.keep-requests=false"),
     ] {
         let drive = busy(&["workload.requests=1000000", setting]);
-        let calls = Rc::new(RefCell::new(0));
+        let calls = Arc::new(Mutex::new(0));
         let seen = calls.clone();
         let sink: Sink = Box::new(move |table, _| {
-            *seen.borrow_mut() += 1;
+            *seen.lock().unwrap() += 1;
             table != stops_at
         });
         let made = generator(&drive, "random-write").unwrap();
@@ -620,7 +619,7 @@ fn a_sink_that_has_had_enough_stops_the_run() {
         };
         let end = run_recorded(&drive, made, &mut NoCache, &mut watch, Some(sink));
         assert!(matches!(end, Err(RunError::Stopped)), "{stops_at:?}");
-        assert!(*calls.borrow() <= 2, "{stops_at:?}: it is not asked again");
+        assert!(*calls.lock().unwrap() <= 2, "{stops_at:?}: it is not asked again");
         assert!(stops_at == RunTable::Blocks || furthest < 300_000, "{stops_at:?}: at {furthest}");
     }
 }
@@ -780,8 +779,8 @@ fn snapshots_change_nothing_and_stand_for_themselves() {
     assert!(!without.tables().contains(&RunTable::Snapshots));
     for table in without.tables() {
         assert_eq!(
-            format!("{:?}", without.0.borrow()[&table]),
-            format!("{:?}", with.0.borrow()[&table])
+            format!("{:?}", without.0.lock().unwrap()[&table]),
+            format!("{:?}", with.0.lock().unwrap()[&table])
         );
     }
 }

@@ -5,14 +5,14 @@ use crate::{Ftl, Lpn, Placement, PolicyTypes, StreamId};
 use kernel::Time;
 use nand::{Source, Store, Tag};
 
-/// Pages that were written and are not in flash yet, each with its data: one program buffer if a page may go to
-/// any plane, otherwise one for each plane.
+/// Pages that were written and are not in flash yet, each with its data. There is one buffer if a
+/// page may go to any plane, and otherwise one for each plane.
 pub(crate) type BufferedPages<D> = Vec<Vec<(Lpn, D)>>;
 
 type Page<K> = <<K as PolicyTypes>::Store as Store>::Page;
 
 impl<K: PolicyTypes> Ftl<K> {
-    /// Takes a page. `false`: its program buffer is full, and there is no room in flash.
+    /// Takes a page. `false`: its buffer is full, and flash has no space for it.
     pub(crate) fn buffer_page(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         let at = self.program_buffer_of(lpn);
         let program_buffer = &mut self.buffered[at];
@@ -41,7 +41,7 @@ impl<K: PolicyTypes> Ftl<K> {
         place.map(|place| self.buffered[at].remove(place)).is_some()
     }
 
-    /// Programs what waits in program buffers: filling or ageing is over. What it lacks is padding.
+    /// Programs the pages that wait when filling or ageing ends. Missing pages are padding.
     ///
     /// # Panics
     ///
@@ -57,7 +57,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let first = self.buffered[at][0].0;
         let home = self.policies.placement.spread(first);
         let tag = Tag::of(Source::Host);
-        // Where the pages lay is anywhere, and each would miss the caches one after the other.
+        // Their old slots lie anywhere, so one after the other each would miss the caches.
         self.buffered[at]
             .iter()
             .for_each(|(lpn, _)| self.map.prefetch_slot(*lpn, &self.space.geometry));

@@ -18,7 +18,7 @@ struct Later {
 }
 
 impl Later {
-    /// So many wait at most: what is known of them fits a cache.
+    /// The greatest number that waits. Their facts fit a cache.
     const MOST: usize = 1 << 16;
 
     fn new(planes: usize) -> Self {
@@ -64,8 +64,8 @@ impl<K: PolicyTypes> Ftl<K> {
     /// to the same end. `Err`: there is no room for this one.
     ///
     /// Planes take turns, so neighbouring pages lie far apart. Pages that neither open nor close a
-    /// block change nothing but their own slots, so they may be written in any order: those of a plane
-    /// one after the other, from memory that is near.
+    /// block change only their own slots, so they may be written in any order. The pages of a plane
+    /// are written one after the other, because their memory is near.
     pub fn write_all_now(
         &mut self,
         pages: impl Iterator<Item = Lpn>,

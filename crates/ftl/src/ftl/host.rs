@@ -1,4 +1,4 @@
-//! What the host does to the drive: reads, writes, trims; and who is told of it.
+//! Accesses of the host: reads, writes and trims, and the policies that observe them.
 
 use super::job::JobCondition;
 use crate::{
@@ -53,7 +53,7 @@ impl<K: PolicyTypes> Ftl<K> {
         Operation::new(verb, Some(slots), tag, self.levels.usual)
     }
 
-    /// The slots of one command for so many pages, of which `lpn` is the first.
+    /// The slots of one command for `pages` pages, of which `lpn` is the first.
     #[inline(always)] // a call costs more than it does
     fn place(
         &mut self,
@@ -82,13 +82,13 @@ impl<K: PolicyTypes> Ftl<K> {
         given
     }
 
-    /// The program buffer of a page where one command programs several, among those of its priority: all of a
-    /// program buffer may go to one plane.
+    /// The program buffer of a page, among those of its priority, if one command programs several
+    /// pages. All pages of a program buffer may go to one plane.
     pub fn program_buffer_of(&mut self, lpn: Lpn) -> usize {
         if self.answers.anywhere { 0 } else { self.policies.placement.spread(lpn).index() }
     }
 
-    /// How many program buffers there are for writes of one priority.
+    /// The number of program buffers for writes of one priority.
     pub fn program_buffers(&self) -> usize {
         self.buffered.len()
     }
@@ -189,7 +189,8 @@ impl<K: PolicyTypes> Ftl<K> {
         Operation::new(Verb::Read, None, tag, self.policies.cost.initial())
     }
 
-    /// Where a page lies that is about to be read: its block is not erased before that is done.
+    /// The slot of a page that is about to be read. Its block is not erased before the read is
+    /// done.
     #[inline(always)] // as `read`
     fn pin(&mut self, lpn: Lpn) -> Option<Ppn> {
         let ppn = self.find(lpn)?;
@@ -197,8 +198,8 @@ impl<K: PolicyTypes> Ftl<K> {
         Some(ppn)
     }
 
-    /// Gives an operation that begins the mode of its block and the level of its page, which are known only
-    /// now: the block may have been reprogrammed since the operation was built.
+    /// Gives an operation that begins the mode of its block and the level of its page. They are
+    /// known only now, because the block may have been reprogrammed since the operation was built.
     pub fn bring_up_to_date(&self, operation: &mut Operation) {
         if let (Verb::Read | Verb::Program, Some(slot)) = (operation.verb, operation.slot()) {
             operation.mode = self.space.array().mode(self.space.geometry.block_of(slot));

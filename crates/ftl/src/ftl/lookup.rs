@@ -1,5 +1,5 @@
-//! Where a page of the host is looked up, bound to a slot and forgotten. Nothing else changes the map for
-//! the host: a map that has to be fetched first would wait here.
+//! Look-up, binding and removal of a host page. Nothing else changes the map for the host. A map
+//! that has to be fetched first would wait here.
 
 use super::Ftl;
 use crate::{Interests, Lpn, Map, PolicyTypes};
@@ -19,7 +19,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.map.ask_for_large_pages();
     }
 
-    /// Where a page of the host lies.
+    /// The slot of a host page.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<Ppn> {
         self.map.lookup(lpn)

@@ -120,8 +120,8 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(crate) fn close(&mut self, block: BlockId, now: Time) {
         let next = match self.next_life(block) {
             NextLife::Erase(mode) => mode,
-            // What a second generation adds is there after an erase as well, and more: a block
-            // ranks by that, whichever comes.
+            // An erase provides what a second generation adds, and more. So a block ranks by that
+            // in either case.
             NextLife::SecondGeneration => Mode::Wom1,
         };
         self.space.close(block, next);
@@ -152,7 +152,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.freed(block, now);
     }
 
-    /// Those who wait for space may go on.
+    /// Operations that wait for space may continue.
     fn freed(&mut self, block: BlockId, now: Time) {
         let plane = self.space.geometry.plane_of(block);
         if self.jobs.pace.is_kept() && self.space.writable.get(plane.as_u32() as usize) {

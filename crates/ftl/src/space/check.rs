@@ -5,7 +5,7 @@ use crate::{Lpn, Map, Role, StreamId};
 use kernel::{BitSet, Idx};
 use nand::{BlockId, Mode, Store};
 
-/// So many pages before its own, what a page's slot says is asked for.
+/// Prefetches the slot of a page this number of pages ahead.
 const AHEAD: u32 = 32;
 
 macro_rules! ensure {
@@ -17,7 +17,7 @@ macro_rules! ensure {
 }
 impl<S: Store> Space<S> {
     /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly
-    /// one place, and that the referee agrees.
+    /// one place, and that the array agrees.
     pub(crate) fn check(&self, map: &Map) -> Result<(), String> {
         self.check_but_map(map)?;
         self.check_map(map)
@@ -166,7 +166,7 @@ impl<S: Store> Space<S> {
             ensure!(may, "block {b} may not be of {stream:?}");
             match state {
                 State::Open => {
-                    ensure!(self.is_frontier(b), "open block {b} is no frontier");
+                    ensure!(self.is_frontier(b), "open block {b} is not a frontier");
                 }
                 State::Closed => {
                     let full = written == self.geometry.pages_per_block();
@@ -203,7 +203,10 @@ impl<S: Store> Space<S> {
             let served = no_victim || !self.is_short(p, mark);
             ensure!(served, "plane {p} is short of free blocks, and nothing is collected");
             let gains = blocks.any(|b| self.blocks.is_candidate(b) && self.gains(b));
-            ensure!(!no_victim || !gains, "plane {p} starves, and has something to gain");
+            ensure!(
+                !no_victim || !gains,
+                "plane {p} is marked as without a victim, but a block has something to gain"
+            );
         }
         Ok(())
     }
@@ -312,7 +315,7 @@ mod tests {
         drive.check().unwrap();
     }
 
-    /// Whatever is done in whatever order, space is sound after it.
+    /// Space is sound after every order of operations.
     #[test]
     fn random_lives_of_blocks_leave_it_sound() {
         let sources = [Source::Host, Source::Gc, Source::Wear, Source::Refresh];

@@ -35,8 +35,8 @@ impl<S: Store> Space<S> {
         Some(block)
     }
 
-    /// Where in its plane's list a free block lies that a stream may open, chosen as the stream says;
-    /// `reserve`: whatever is left then.
+    /// The index in its plane's list of a free block that a stream may open, picked as the stream
+    /// specifies. `reserve`: any block that is left.
     fn find_free(&self, plane: PlaneId, stream: &StreamSpec, reserve: bool) -> Option<usize> {
         let (geometry, wear) = (&self.geometry, self.array.wear());
         let free = &self.planes.each[plane].free;
@@ -62,8 +62,8 @@ impl<S: Store> Space<S> {
         self.update_writable(plane);
     }
 
-    /// The open block of a stream, if `tag` may write there: when a plane has its reserve left, or may
-    /// lend it, the frontier of garbage collection is part of it.
+    /// The open block of a stream, if `tag` may write there. It includes the frontier of garbage
+    /// collection if a plane has its reserve left, or may lend it.
     #[inline]
     pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         let open = self.planes.share(plane, stream).frontier;
@@ -138,7 +138,7 @@ impl<S: Store> Space<S> {
         }
     }
 
-    /// A block's data has gone: whoever waits for space may try again.
+    /// The data of a block has gone. Operations that wait for space may try again.
     fn vacate(&mut self, block: BlockId) {
         self.freed = true;
         let plane = self.geometry.plane_of(block);
@@ -207,7 +207,7 @@ impl<S: Store> Space<S> {
         Some((slot, self.layouts.slot_from(mode, slot + self.unit()).is_none()))
     }
 
-    /// Slots that one command programs: so many are given away at a time.
+    /// Slots that one command programs. They are given away together.
     #[inline]
     pub(crate) fn unit(&self) -> u32 {
         self.geometry.slots_per_program()
@@ -224,7 +224,7 @@ impl<S: Store> Space<S> {
         self.geometry.ppn(block, slot)
     }
 
-    /// So many pages are programmed by one command; what it lacks is padding.
+    /// One command programs `pages` pages; missing ones are padding.
     pub(crate) fn pad(&mut self, pages: u32, source: Source) {
         let padding = u64::from(self.unit() - pages);
         self.counts.padding[source] += padding;
@@ -289,7 +289,7 @@ impl<S: Store> Space<S> {
         self.array.next_page(block) >= self.blocks.written(block)
     }
 
-    /// What a slot holds, read for `source`.
+    /// The content of a slot, read for `source`.
     #[inline]
     pub(crate) fn read(&mut self, ppn: Ppn, source: Source) -> S::Page {
         self.counts.read[source] += 1;

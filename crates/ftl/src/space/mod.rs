@@ -1,6 +1,6 @@
-//! Space: the blocks, the planes that they lie in, who writes them, and what is kept free, over the
-//! flash array. It says what can be written where and keeps what collection needs. What is best is
-//! for policies to say, and none is known here: whoever calls has asked them.
+//! Space: blocks and planes, their writers, and the free blocks, over the flash array. It knows
+//! which writes are possible and keeps what collection needs. Policies choose among these. Space
+//! knows no policy: its callers have asked them.
 
 mod block;
 mod check;
@@ -17,7 +17,7 @@ use kernel::BitSet;
 use nand::{Array, BlockId, Geometry, Layouts, Mode, PlaneId, Store};
 use plane::PlaneColumns;
 
-/// What a drive's policies ask of its space, once.
+/// The demands of a drive's policies on its space, asked once.
 pub(crate) struct Demands {
     /// How blocks are opened for each stream.
     pub(crate) streams: Vec<StreamSpec>,
@@ -25,7 +25,7 @@ pub(crate) struct Demands {
     pub(crate) keeps: Option<(Pool, u32)>,
     /// Every block is always in full mode, unless a stream wants another.
     pub(crate) plain: bool,
-    /// What refreshes take and give back is counted.
+    /// The space that refreshes take and give back is counted.
     pub(crate) charged: bool,
     /// Pages without which the drive cannot hold its data and go on.
     pub(crate) pages: u64,

@@ -16,11 +16,12 @@ pub(super) struct Plane {
     pub(super) free: VecDeque<BlockId>,
     /// Reclaiming was needed and found nothing to gain; to be tried again when a page dies.
     pub(super) no_victim: bool,
-    /// What collection empties fits its open block, so that it does without the last free one.
+    /// The victim fits the open block of collection, so collection does not need the last free
+    /// block.
     pub(super) lends_last: bool,
 }
 
-/// What a stream has of a plane.
+/// The blocks that a stream has in a plane.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct StreamShare {
     /// Its open block.
@@ -63,7 +64,7 @@ impl PlaneColumns {
         &mut self.shares[plane.as_u32() as usize * self.streams + stream.index()]
     }
 
-    /// Whether the plane has no victim from now on.
+    /// Marks whether the plane has no victim from now on.
     pub(super) fn set_no_victim(&mut self, plane: PlaneId, no_victim: bool) {
         let known = std::mem::replace(&mut self.each[plane].no_victim, no_victim);
         self.without_victim = self.without_victim + u32::from(no_victim) - u32::from(known);
@@ -194,9 +195,9 @@ impl<S: Store> Space<S> {
         }
     }
 
-    /// For whom a victim is collected. A refresh that gives back the block that it took needs
-    /// nothing, even if it came when the plane was just short of space; what it keeps (blocks that
-    /// hold less, or are partly written) is collected for it, whoever comes then.
+    /// The source for which a victim is collected. A refresh that gives back the block that it took
+    /// needs no space, even if the plane was just short of it. Space that it keeps (blocks that
+    /// hold less, or are partly written) is collected for it, at the next collection of any source.
     pub(crate) fn needed_by(&mut self, asked: Source, victim: BlockId) -> Source {
         let plane = self.geometry.plane_of(victim);
         let Some(charged) = self.charged.get_mut(plane.as_u32() as usize) else { return asked };

@@ -240,7 +240,7 @@ fn partly_written_blocks_among_halved_ones() {
 }
 
 #[test]
-fn squeezed_blocks_among_halved_ones() {
+fn reprogrammed_blocks_among_halved_ones() {
     let acts = Acts::default();
     let run = |s: &Scenario| {
         let layouts = Halved::layouts(s.shape.pages_per_block);

@@ -116,7 +116,10 @@ impl Server {
         let stopped = Arc::clone(&stop);
         let of_thread = drive.clone();
         let thread = std::thread::spawn(move || {
-            let session = ssd::open_session(&of_thread, &mut NoCache, &mut |_| true);
+            let session =
+                ssd::open_session(&of_thread, ssd::Client::BlockDevice, &mut NoCache, &mut |_| {
+                    true
+                });
             let session = session.expect("it is fit for it");
             let (report, how) = ready.serve(session, &stopped, &mut |_| true).expect("it serves");
             (report.value().clone(), how)

@@ -7,10 +7,10 @@ use kernel::{Idx, IndexVec, Rng};
 
 /// Cells that hold the bits of every page: a store for runs that check data on bits.
 ///
-/// A page is 64 bits, a scrambled form of the version that [`Versions`](crate::Versions) would keep,
-/// and every bit of it goes through cells: programmed upward, sensed at the references of the block's
-/// mode. A program that would need a cell to be lowered stops the run, as would a version that was
-/// not read back.
+/// A page is 64 bits: a scrambled form of the version that [`Versions`](crate::Versions) would
+/// keep. Every bit goes through cells: it is programmed upward, and sensed at the references of the
+/// block's mode. The run stops if a program would have to lower a cell, or if a read returns
+/// another version.
 ///
 /// * *Full*: a page is a type of its wordline.
 /// * *Low*: pages below the last type, on guarded levels.
@@ -55,7 +55,7 @@ fn unscrambled(word: u64) -> u64 {
     word.swap_bytes().wrapping_mul(UNSCRAMBLE)
 }
 
-/// Which of the two slots of a group of three pages.
+/// One of the two slots of a group of three pages.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Part {
     /// A whole page and the first half of the next.
@@ -161,9 +161,9 @@ impl Bits {
         }
     }
 
-    /// These cells if power fails while one command writes slots of a block: of each wordline any share
-    /// of what its cells had to rise, from nothing to all of it. What waits in the controller survives
-    /// there.
+    /// These cells if power fails while one command writes slots of a block. In each wordline, the
+    /// cells have risen by any share of the way, from nothing to all of it. Data that waits in the
+    /// controller survives.
     #[must_use]
     pub fn cut_short(&self, block: BlockId, pages: &[(Ppn, u64)], rng: &mut Rng) -> Self {
         let mut after = self.clone();

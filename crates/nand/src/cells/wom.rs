@@ -1,11 +1,10 @@
 //! The write-once code of Grupp's Table 5: two bits in three cells, written twice between erases.
 //!
 //! Programming turns 1 into 0 only. The first generation has at most one 0 in three, the second at
-//! most one 1; so what was stored says which generation it is. Of the sixteen overwrites thirteen
-//! can be programmed. The other three are those that would write the value that is there: its two
-//! words are complements, and each keeps one bit that the other lacks. So the cells are read before
-//! they are programmed, and stay as they are where the value is the same (Grupp 4.2; there the
-//! sentence speaks of 1s where the table has 0s).
+//! most one 1, so the stored word shows its generation. Of the sixteen overwrites thirteen can be
+//! programmed. The other three write the value that is there: its two words are complements, and
+//! each keeps one bit that the other lacks. So the cells are read first, and stay as they are if
+//! the value is the same. (In Grupp 4.2 the sentence has 1s and the table 0s.)
 //!
 //! A logical page of 64 bits is 32 values: bit `i` and bit `i + 32` make value `i`. Its three bit
 //! planes, 96 cells, are worked on as words.
@@ -133,8 +132,8 @@ mod tests {
         }
     }
 
-    /// When power fails, some cells of a word have turned and some have not. What is read then may
-    /// be a value that nobody wrote: pages need a checksum of their own.
+    /// When power fails, some cells of a word have turned and some have not. A read then may return
+    /// a value that was never written, so pages need a checksum of their own.
     #[test]
     fn half_a_word_may_be_another_value() {
         let (mut known, mut strange) = (0, 0);

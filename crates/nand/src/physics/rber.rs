@@ -4,7 +4,7 @@ use super::disturb::read_slope;
 use super::{Cell, Ldpc};
 use crate::{Each, Level};
 
-/// What a page has been through.
+/// The history of a page.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct Stress {
     /// Effective program/erase cycles of its block when it was programmed.
@@ -99,8 +99,8 @@ impl ErrorTable {
     }
 }
 
-/// The rate at which bits are wrong that one or the other has turned over, where both turn them over
-/// independently of each other: a bit that both have is right.
+/// The error rate of a bit that two causes turn independently of each other. A bit that both turn
+/// is right.
 pub fn either_wrong(one: f32, other: f32) -> f32 {
     one + other - 2.0 * one * other
 }

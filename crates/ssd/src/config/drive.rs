@@ -81,6 +81,12 @@ pub struct Drive {
 }
 
 impl Drive {
+    /// Whether no policy moves data for the cells' sake, which it may do when no request is inside.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let policies = self.policies.to_json();
+        ["read-disturb", "wear"].iter().all(|family| policies[*family]["name"] == "none")
+    }
+
     /// Cycles that a block endures in the run: with the model of the cells those before it count.
     pub fn endurance_left(&self) -> u32 {
         let r = &self.reliability;

@@ -11,14 +11,13 @@ use kernel::{Dur, Time};
 use policies::ArbitrationPolicy;
 use workload::{Alignment, BATCH, Loop, Request, RequestSource, TraceError, at_speed};
 
-/// Of a request: it belongs to no closed loop. The others have the number of theirs.
-const OPEN: u32 = u32::MAX;
-
 /// Requests read from the workload but not yet arrived: one batch.
 pub(super) struct Inbox {
     batch: Vec<Request>,
     at: usize,
     exhausted: bool,
+    /// An empty batch is not the end: requests come one by one.
+    one_by_one: bool,
     speed: f64,
 }
 
@@ -27,7 +26,13 @@ impl Inbox {
     pub(super) fn new(settings: &Host) -> Self {
         let timeless = settings.mode == HostMode::QueueDepth;
         let speed = if timeless { 1.0 } else { settings.speed };
-        Self { batch: Vec::with_capacity(BATCH), at: 0, exhausted: false, speed }
+        let batch = Vec::with_capacity(BATCH);
+        Self { batch, at: 0, exhausted: false, one_by_one: false, speed }
+    }
+
+    /// Requests come one by one; not any more, where `more` is false.
+    pub(super) fn expect_more(&mut self, more: bool) {
+        self.one_by_one = more;
     }
 
     /// Whether there is no next one, as far as anybody asked.
@@ -54,8 +59,8 @@ impl Inbox {
             source.fill(&mut self.batch)?;
             at_speed(&mut self.batch, self.speed, "host.speed")?;
             self.at = 0;
-            self.exhausted = self.batch.is_empty();
-            if self.exhausted {
+            if self.batch.is_empty() {
+                self.exhausted = !self.one_by_one;
                 return Ok(None);
             }
         }
@@ -160,6 +165,10 @@ pub(crate) struct Feeder {
 }
 
 impl Feeder {
+    /// Of a request: it belongs to no closed loop. The others have the number of theirs. With an arbiter
+    /// a request that is not of a loop has the number of its flow.
+    pub(crate) const OPEN: u32 = u32::MAX;
+
     pub(crate) fn new(settings: &Host) -> Self {
         let open = matches!(settings.mode, HostMode::Timestamps | HostMode::Shifted);
         Self {
@@ -217,17 +226,10 @@ impl Feeder {
         outside.unwrap_or(self.backlog.as_deref())?.overload(end)
     }
 
-    /// Somebody else pushes a request that arrives at `at` and finds so many inside.
-    pub(crate) fn note_arrival(&mut self, at: Time, inside: u32) {
-        if let Some(backlog) = &mut self.backlog {
-            backlog.arrival(at, inside, false);
-        }
-    }
-
     /// A request is answered.
     #[inline]
     fn answered(&mut self, done: Completion) {
-        if done.token == OPEN {
+        if done.token == Self::OPEN {
             self.places += 1;
         } else {
             self.closed[done.token as usize].answered();
@@ -244,7 +246,7 @@ impl Feeder {
         self.due = false;
         drive.wake_at(None);
         let Some(next) = self.inbox.peek(source)? else {
-            if !std::mem::replace(&mut self.ended, true) {
+            if self.inbox.is_exhausted() && !std::mem::replace(&mut self.ended, true) {
                 if self.closed.is_empty() {
                     drive.close();
                 } else {
@@ -294,7 +296,7 @@ impl Feeder {
         if let Some(backlog) = &mut self.backlog {
             backlog.arrival(arrived, drive.inside(), arrived < drive.now());
         }
-        let delay = drive.submit_arrived(request, arrived, OPEN);
+        let delay = drive.submit_arrived(request, arrived, Self::OPEN);
         if self.mode == HostMode::Shifted {
             self.shift += delay;
         }
@@ -323,6 +325,48 @@ impl Feeder {
             drive.close();
         }
         Ok(())
+    }
+}
+
+/// What a session asks of it: requests come one by one, each at the instant at which it arrives.
+impl Feeder {
+    /// From now on the end of the source is not the end of the requests.
+    pub(crate) fn expect_more(&mut self) {
+        self.inbox(true);
+    }
+
+    /// A request has come into the source.
+    pub(crate) fn come<D: DriveInterface>(
+        &mut self,
+        drive: &mut D,
+        source: &mut dyn RequestSource,
+    ) -> Result<(), Interrupted> {
+        match &mut self.arbiter {
+            Some(arbiter) => arbiter.come(drive.now()),
+            None if !self.due => self.post_arrival(drive, source)?,
+            None => {}
+        }
+        self.push(drive, source)
+    }
+
+    /// No more requests come.
+    pub(crate) fn end<D: DriveInterface>(
+        &mut self,
+        drive: &mut D,
+        source: &mut dyn RequestSource,
+    ) -> Result<(), Interrupted> {
+        self.inbox(false);
+        if self.arbiter.is_none() && !self.due {
+            self.post_arrival(drive, source)?;
+        }
+        self.push(drive, source)
+    }
+
+    fn inbox(&mut self, more: bool) {
+        match &mut self.arbiter {
+            Some(arbiter) => arbiter.expect_more(more),
+            None => self.inbox.expect_more(more),
+        }
     }
 }
 

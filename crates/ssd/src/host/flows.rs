@@ -277,6 +277,18 @@ impl Arbiter {
 }
 
 impl Arbiter {
+    /// Requests come one by one; not any more, where `more` is false.
+    pub(crate) fn expect_more(&mut self, more: bool) {
+        self.inbox.expect_more(more);
+    }
+
+    /// A request has come. Where all places are taken it is read when one is free, as in a run.
+    pub(crate) fn come(&mut self, now: Time) {
+        if !self.blocked {
+            self.wake(now);
+        }
+    }
+
     /// What arrives now has arrived.
     pub(crate) fn wake(&mut self, now: Time) {
         self.horizon = now;

@@ -153,6 +153,8 @@ pub struct Completion {
     pub token: u32,
     /// From its arrival until now.
     pub latency: Dur,
+    /// The flow that it belongs to.
+    pub flow: u8,
     /// Some of what it read could not be corrected. Nobody notes that unless [`Sim::report_safe`] was
     /// called.
     ///
@@ -260,8 +262,8 @@ impl Requests {
         }
         self.stats.served += 1;
         self.stats.end_ns = now.as_ns();
-        let (token, failed) = (request.token, request.failed);
-        self.done.push_back(Completion { token, latency, failed });
+        let &mut Inside { token, flow, failed, .. } = request;
+        self.done.push_back(Completion { token, latency, flow, failed });
         self.inside -= 1;
         request.next_free = self.free;
         self.free = id;

@@ -77,6 +77,12 @@ impl RunFlows {
         self.flows.iter().map(|flow| flow.name.clone()).collect()
     }
 
+    /// The priority that all requests of a flow have, if the settings give it one.
+    #[inline]
+    pub(crate) fn priority(&self, flow: u8) -> Option<Prio> {
+        self.priorities.get(usize::from(flow)).copied().flatten()
+    }
+
     /// The streams of those that are heard, with the priorities that they have.
     pub(crate) fn heard(&self, Flows { open, closed }: Flows) -> Flows {
         if self.only.is_none() && self.priorities.iter().all(Option::is_none) {

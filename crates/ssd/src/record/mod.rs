@@ -5,6 +5,7 @@
 //! Recording is off unless somebody asks for it, and changes nothing in the run. A drive that does
 //! not record pays one comparison for each event and one test for each request.
 
+mod arrivals;
 mod requests;
 mod series;
 mod snapshots;
@@ -19,6 +20,7 @@ use requests::RequestRows;
 use series::SeriesRows;
 use snapshots::Snapshots;
 
+pub use arrivals::{Arrivals, described};
 pub use tables::{Column, Values};
 
 /// The tables of a run.
@@ -55,7 +57,7 @@ pub const CHUNK: usize = 1 << 12;
 
 /// Takes some rows of a table, whose columns are the same every time, and comes at least once for
 /// each table that is kept. The answer `false` stops the run.
-pub type Sink = Box<dyn FnMut(RunTable, Vec<Column>) -> bool>;
+pub type Sink = Box<dyn FnMut(RunTable, Vec<Column>) -> bool + Send>;
 
 /// What is looked at when a row ends, besides the FTL.
 pub(crate) struct DriveView<'a> {

@@ -311,7 +311,7 @@ impl<K: PolicyTypes> Sim<K> {
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
-        let mut feeder = self.feeder.take().expect("nothing else runs");
+        let mut feeder = self.take_feeder();
         let result = self.feed(&mut feeder, source, total, progress);
         self.feeder = Some(feeder);
         result?;
@@ -330,10 +330,14 @@ impl<K: PolicyTypes> Sim<K> {
         served + self.watch.course.mark(&self.ftl.counts())
     }
 
-    /// Counts the arrival of a request that is about to be pushed by itself, not by [`Sim::run`].
-    pub(crate) fn note_arrival(&mut self, at: Time) {
-        let inside = self.inside();
-        self.feeder.as_mut().expect("nothing else runs").note_arrival(at, inside);
+    /// The feeder, for a session that pushes requests one by one; [`Sim::give_back`] ends that.
+    pub(crate) fn take_feeder(&mut self) -> Feeder {
+        self.feeder.take().expect("nothing else runs")
+    }
+
+    /// The feeder comes back, with what the report says of it.
+    pub(crate) fn give_back(&mut self, feeder: Feeder) {
+        self.feeder = Some(feeder);
     }
 
     fn feed(
@@ -373,6 +377,11 @@ impl<K: PolicyTypes> Sim<K> {
     fn host_is_done(&self) -> bool {
         let empty = self.buffer.as_ref().is_none_or(Buffer::is_empty);
         self.closed && self.requests.inside() == 0 && empty
+    }
+
+    /// Whether something may happen by itself while no request is inside.
+    pub(crate) fn acts_when_idle(&mut self) -> bool {
+        self.buffer.is_some() || self.ftl.offers_idle_work() || self.ftl.next_timer().is_some()
     }
 
     /// Writes wait for space, and nothing under way will make any. Where blocks were retired that

@@ -1,9 +1,9 @@
-//! Where one command programs several pages: those that a job has read wait for others in a program buffer of
-//! its own. A page moves when the program buffer is flushed, if the map still points at its old slot.
+//! If one command programs several pages, the pages that a job has read wait in a program buffer of
+//! its own. A page moves when the buffer is flushed, if the map still points at its old slot.
 //!
-//! Collection pads nothing: what is left of a block when the others have moved waits for pages of the
-//! next victim, and the block is *owed* until then. Where the plane has enough free blocks after that,
-//! the next victim is given back, with what it still holds.
+//! Collection adds no padding. When the other pages of a block have moved, the rest waits for pages
+//! of the next victim. The block is *owed* until then. If the plane then has enough free blocks,
+//! the next victim is given back with its remaining pages.
 
 use super::plan::PlanStage;
 use super::{After, Collect, JobCondition, JobId, Leaving, Next, Task, Then};
@@ -11,11 +11,11 @@ use crate::{Cost, Dest, Ftl, FtlView, Lpn, Pages, PolicyTypes, StreamId};
 use kernel::Time;
 use nand::{BlockId, Ppn, Slots, Source};
 
-/// So many slots before they are read, the map entries of their pages are asked for: a block of many
-/// pages has more of them than a cache holds.
+/// The map entries of pages are prefetched this number of slots before they are read. A block of
+/// many pages has more entries than a cache holds.
 pub(super) const AHEAD: u32 = 256;
 
-/// The program buffer of a job, and what of it is being programmed.
+/// The program buffer of a job, and its slots that are being programmed.
 pub(super) struct JobBuffer<D> {
     /// Pages that were read, in the order in which they were: the slots that they leave.
     read: Vec<(Ppn, D)>,
@@ -23,7 +23,7 @@ pub(super) struct JobBuffer<D> {
     apart: Vec<(Ppn, D)>,
     /// Those that a command programs now, in the order of their slots.
     flushed: Vec<(Lpn, Ppn, D)>,
-    /// Blocks whose last pages wait in the program buffer, and who needs their space.
+    /// Blocks whose last pages wait in the buffer, and the sources that need their space.
     unfinished: Vec<(BlockId, Source)>,
 }
 
@@ -49,7 +49,7 @@ impl<D> JobBuffer<D> {
         self.unfinished.len()
     }
 
-    /// What waits makes way for a page that is programmed by itself.
+    /// Waiting pages make way for a page that is programmed by itself.
     fn set_apart(&mut self) {
         std::mem::swap(&mut self.read, &mut self.apart);
     }
@@ -143,8 +143,8 @@ impl<K: PolicyTypes> Ftl<K> {
         Some(self.program(id, slots))
     }
 
-    /// Programs what is in the program buffer, if that is enough for a command or the `last`; what of it was
-    /// written by the host meanwhile is dropped. `None`: the task goes on.
+    /// Programs the waiting pages, if they are enough for a command or the `last`. Pages that the
+    /// host wrote meanwhile are dropped. `None`: the task continues.
     pub(super) fn program_buffered(
         &mut self,
         id: JobId,
@@ -204,7 +204,7 @@ impl<K: PolicyTypes> Ftl<K> {
         None
     }
 
-    /// What the host has written meanwhile is not moved.
+    /// Drops the pages that the host has written meanwhile.
     fn drop_stale(&mut self, id: JobId) {
         let (geometry, map) = (self.space.geometry, &self.map);
         let read = &mut self.jobs.get_mut(id).buffer.read;
@@ -258,7 +258,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.program_buffered(id, Dest::Stream(StreamId::GC), true, now)
     }
 
-    /// What a command of the job programmed is there.
+    /// A command of the job has been programmed.
     pub(super) fn written(&mut self, id: JobId, to: Ppn, now: Time) {
         let job = self.jobs.get_mut(id);
         job.after = After::Nothing;
@@ -269,7 +269,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.get_mut(id).buffer.flushed = flushed;
     }
 
-    /// There are no slots for the pages in the program buffer: as [`Ftl::without_slot`].
+    /// There are no slots for the waiting pages: as [`Ftl::without_slot`].
     #[cold]
     fn without_slots(&mut self, id: JobId, to: Dest) -> Option<Next> {
         let geometry = self.space.geometry;
@@ -302,7 +302,7 @@ impl<K: PolicyTypes> Ftl<K> {
         Some(self.jobs.park(id, self.space_in(plane)))
     }
 
-    /// Pages are to be written anew, as many as a command programs, if the policy wants so many.
+    /// Re-writes pages, as many as a command programs, if the policy wants that number.
     pub(super) fn rewrite_several(
         &mut self,
         id: JobId,
@@ -331,7 +331,8 @@ impl<K: PolicyTypes> Ftl<K> {
         Some(next)
     }
 
-    /// Whether a page waits in the job's program buffer: a policy may want again what is not written yet.
+    /// Whether a page waits in the job's buffer. A policy may request a page again before it is
+    /// written.
     fn is_loaded(&self, id: JobId, lpn: Lpn) -> bool {
         let read = &self.jobs.get(id).buffer.read;
         self.map.lookup(lpn).is_some_and(|at| read.iter().any(|(from, _)| *from == at))

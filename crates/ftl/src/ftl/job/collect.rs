@@ -19,10 +19,10 @@ pub(super) enum Collect {
     Empty(Leaving),
 }
 
-/// What choosing victims goes on with.
+/// The state between two choices of victims.
 pub(crate) struct Victims {
     rng: Rng,
-    /// The blocks of a plane that are no victims: memory that is used again and again.
+    /// The blocks of a plane that cannot be victims, in memory that is reused.
     pub(super) excluded: BitSet,
     /// Victims without gain since the last one that gained.
     fruitless: u32,
@@ -132,8 +132,8 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// Whether what is left of the block that a plane's collector empties has its slots in the open block
-    /// of collection, with pages that wait for others to be programmed with.
+    /// Whether the remaining pages of the victim fit the open block of collection, together with
+    /// pages that wait to be programmed.
     fn victim_fits(&self, plane: PlaneId) -> bool {
         let Some(id) = self.jobs.collectors[plane] else { return false };
         let Task::Collect(Collect::Empty(leaving)) = &self.jobs.get(id).task else { return false };
@@ -146,10 +146,10 @@ impl<K: PolicyTypes> Ftl<K> {
     /// The work of a plane's collector until the host can open another block there. `None`: it can
     /// now.
     ///
-    /// Collection takes the room in its open block, `rest`, and then blocks. Where `free` are there and
-    /// victims of `v` pages give `g` back each, `k` of them leave a block for the host and one for
-    /// collection as soon as `k g >= (2 - free) n - rest`; the victim that is being emptied gives a whole
-    /// block for what is left of it.
+    /// Collection takes the free slots of its open block, `rest`, and then blocks. Suppose that
+    /// `free` blocks are free and that victims of `v` pages give back `g` each. Then `k` victims
+    /// leave a block for the host and one for collection as soon as `k g >= (2 - free) n - rest`.
+    /// The victim that is being emptied gives a whole block for its remaining pages.
     #[cold]
     fn need(&self, plane: PlaneId) -> Option<Need> {
         let (space, unit) = (&self.space, u64::from(self.space.unit()));

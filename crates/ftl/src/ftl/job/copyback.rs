@@ -10,7 +10,7 @@ use crate::{Ftl, Hold, PolicyTypes};
 use kernel::IndexVec;
 use nand::{BlockId, Ppn};
 
-/// What drives with such moves keep.
+/// The state of a drive with such moves.
 pub(crate) struct Copyback {
     limit: u8,
     /// How often the data in each page were moved without having been corrected, by its first slot.
@@ -31,7 +31,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.copyback.as_ref().map(|copyback| copyback.moved)
     }
 
-    /// A job is about to read a page from a slot on, of which so many slots leave: whether the data stay in
+    /// A job is about to read a page, of which some slots leave. Returns whether the data stays in
     /// the die.
     #[cold]
     pub(super) fn decide_copyback(&mut self, id: JobId, from: Ppn, slots: u32) {
@@ -71,7 +71,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// What was read is not to be moved after all.
+    /// The page that was read is not moved after all.
     #[cold]
     pub(super) fn note_data_out(&mut self, id: JobId) {
         let job = self.jobs.get_mut(id);

@@ -11,7 +11,7 @@ use nand::{BlockId, DieId, Each, Geometry, Level, Operation, Outcome, PlaneId, S
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a job waits for.
+/// The condition that a job waits for.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum JobCondition {
     /// A free block in this plane; `None`: in any, where pages may go to any.

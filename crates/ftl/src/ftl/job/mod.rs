@@ -1,10 +1,11 @@
 //! Jobs: work of the FTL's own that takes several flash operations.
 //!
-//! A job is a state machine. [`Ftl::next`] says what it wants, the driver carries the operation out, and
-//! [`Ftl::job_concluded`] takes it back with its outcome and says what comes next. Between two operations anything may happen (the host
-//! may overwrite the page being moved, another job may take the space), so each step looks anew. Its
-//! task says what it is about and how far it has come; beside it stands what follows when the operation
-//! under way is done, as far as the operation does not say it.
+//! A job is a state machine. [`Ftl::next`] returns the operation that it needs, and the driver
+//! carries it out. [`Ftl::job_concluded`] takes it back with its outcome and returns the next one.
+//! Between two operations the host may overwrite the page that moves, or another job may take the
+//! space. So each step checks again. The task holds the subject and the progress of a job. A second
+//! value holds the continuation after the current operation, as far as the operation does not
+//! determine it.
 
 mod buffer;
 mod collect;
@@ -35,13 +36,13 @@ newtype_index! {
     JobId;
 }
 
-/// What a job wants next.
+/// The next request of a job.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Next {
     /// The operation that [`Job::operation`] says is carried out, and comes back through
     /// [`Ftl::job_concluded`].
     Start,
-    /// A block is reclaimed and another is needed: whoever waits goes first, then ask again.
+    /// A block is reclaimed and another is needed. Waiting operations go first; then ask again.
     Yield,
     /// Nothing now: the job comes back through [`Ftl::take_ready`](crate::Ftl::take_ready).
     Wait,
@@ -49,7 +50,7 @@ pub enum Next {
     Done,
 }
 
-/// What a job is about, and how far it has come.
+/// The subject of a job, and its progress.
 enum Task {
     /// Reclaim blocks of the plane until enough are free.
     Collect(Collect),
@@ -82,12 +83,12 @@ struct Leaving {
     then: Then,
 }
 
-/// What becomes of a block when its pages have left.
+/// The next state of a block when its pages have left.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Then {
     /// It copyback as it is: the pages were copied for another reason.
     Stay,
-    /// It is erased, for whoever needs the space.
+    /// It is erased, for the source that needs the space.
     Erase(Source),
     /// It begins its second generation.
     Again,
@@ -105,7 +106,7 @@ impl Leaving {
     }
 }
 
-/// What follows when the operation of a job is done, or, where none is under way, what comes next.
+/// The continuation after the operation of a job or, without an operation, the next step.
 #[derive(Copy, Clone)]
 enum After<D> {
     /// The task says what comes next.
@@ -122,7 +123,7 @@ enum After<D> {
     Seal { to: Dest },
     /// The pages that one command programs are there.
     Written,
-    /// The block that is being erased is free, for whoever needs the space.
+    /// The erased block is free, for the source that needs the space.
     Free { needed_by: Source },
     /// The block that is being reprogrammed has lost its pages.
     Reprogrammed(ReprogramInPlace),
@@ -130,7 +131,7 @@ enum After<D> {
 
 /// A running job.
 pub struct Job<D> {
-    /// Who works, and for whom.
+    /// The source that works, and the source that it works for.
     pub tag: Tag,
     plane: PlaneId,
     /// The die that it starts on.
@@ -141,7 +142,7 @@ pub struct Job<D> {
     waits: bool,
     /// How it shares its die.
     pub hold: Hold,
-    /// What it reads, or programs, copyback in the die on the way.
+    /// The data that it reads or programs copyback in the die on the way.
     copyback: bool,
     /// A register holds a page that the channel has to take out before what the job programs.
     data_out: bool,
@@ -205,7 +206,8 @@ impl<K: PolicyTypes> Ftl<K> {
         next.unwrap_or_else(|| self.go_on(id, now))
     }
 
-    /// What a job wants next that starts, goes on after it gave way, or has what it waited for.
+    /// The next request of a job that starts, continues after it gave way, or has what it waited
+    /// for.
     pub fn next(&mut self, id: JobId, now: Time) -> Next {
         let next = match self.jobs.get(id).after {
             After::Nothing => None,
@@ -221,7 +223,7 @@ impl<K: PolicyTypes> Ftl<K> {
         next.unwrap_or_else(|| self.go_on(id, now))
     }
 
-    /// What a job wants next by its task.
+    /// The next request of a job by its task.
     #[inline(always)] // every page that moves comes by
     fn go_on(&mut self, id: JobId, now: Time) -> Next {
         loop {
@@ -270,7 +272,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// What a task does that has no pages to move. `None`: it has now.
+    /// The step of a task that has no pages to move. `None`: it has now.
     #[inline(never)]
     fn go_on_without_pages(&mut self, id: JobId, now: Time) -> Option<Next> {
         match self.jobs.get_mut(id).task {
@@ -286,7 +288,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// What follows from the operation that is done. `None`: the task goes on.
+    /// The consequence of the operation that is done. `None`: the task continues.
     #[inline(always)] // from one place; every page that moves comes by twice
     fn conclude(&mut self, id: JobId, operation: &Operation, now: Time) -> Option<Next> {
         let job = self.jobs.get_mut(id);
@@ -388,8 +390,8 @@ impl<K: PolicyTypes> Ftl<K> {
         next
     }
 
-    /// Begins to read slots of a page that are to be written elsewhere, or waits: they may still be on their
-    /// way to the cells, in a block that is not closed.
+    /// Begins to read slots of a page that will be written elsewhere, or waits. They may still be
+    /// on their way to the cells, in a block that is not closed.
     #[inline(always)] // every page that moves comes by
     fn read_slots(&mut self, id: JobId, slots: Slots, after: After<Page<K>>) -> Next {
         let from = slots.first;

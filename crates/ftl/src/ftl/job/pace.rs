@@ -1,16 +1,17 @@
 //! How fast garbage collection goes that the host can wait for: as the host writes.
 //!
-//! Collection for the host works where a die has nothing else to do, and the host goes first. That is enough
-//! as long as a plane can lend the host a block. Once it cannot, what the host's open block still takes is
-//! the *room*, and the pages to be moved until a block can be lent again are the *work*. From then on each
-//! page that the host writes is worth twice `work / room` moves. So the host still goes first for half of the
-//! room. The collector is *late* once the work is more than the room is worth; then it goes before the
+//! Collection for the host works while a die is otherwise idle, and the host goes first. That is
+//! enough as long as a plane can lend the host a block.
+//! Otherwise two numbers decide. The *headroom* is what the host's open block still takes. The *work*
+//! is the pages to move until a block can be lent again. From then on each page that the host
+//! writes is worth twice `work / headroom` moves. So the host still goes first for half of the headroom.
+//! The collector is *late* once the work exceeds the worth of the headroom. It then goes before the
 //! host, by as many moves as the host's pages are worth. No write waits for a whole block of moves.
 //!
-//! If the host's pages may go to any plane, one that has no room left is passed over. There a
+//! If the host's pages may go to any plane, one that has no headroom left is passed over. There a
 //! collector goes before the host only if no plane can lend a block, and those of all planes together are late.
 //!
-//! Victims differ, blocks come whole, and collection takes blocks too. So work and room are looked at anew
+//! Victims differ, blocks come whole, and collection takes blocks too. So work and headroom are looked at anew
 //! whenever a victim is taken, and a block is opened or comes free. A page's worth only rises until
 //! the plane can lend again.
 
@@ -33,9 +34,9 @@ pub(super) struct Need {
 #[derive(Copy, Clone, Default)]
 struct Schedule {
     /// The worth of a page of the host, in fractions of a move. 0: the plane can lend a block, or has no
-    /// room at all.
+    /// headroom at all.
     each: i64,
-    /// How much more the room is worth than the work takes. Below zero the collector is late.
+    /// The worth of the headroom minus the work. Below zero the collector is late.
     lead: i64,
     /// Somebody waits for space here: the collector goes before the host until there is some.
     awaited: bool,
@@ -58,7 +59,7 @@ pub(crate) struct GcPace {
 }
 
 impl GcPace {
-    /// Schedules for so many planes; `anywhere`: the host's pages may go to any of them.
+    /// Schedules for `planes` planes; `anywhere`: the host's pages may go to any of them.
     pub(crate) fn new(planes: usize, anywhere: bool) -> Self {
         let planes = IndexVec::filled(Schedule::default(), planes);
         Self { planes, anywhere, lead: 0, short: 0 }
@@ -70,7 +71,7 @@ impl GcPace {
         !self.planes.is_empty()
     }
 
-    /// A collector takes a victim with so many valid pages, which gives so many back.
+    /// A collector takes a victim with `valid` pages, which gives back `gain` pages.
     pub(super) fn begin(&mut self, plane: PlaneId, valid: u32, gain: u32) {
         self.planes[plane].victim = (valid, gain.max(1));
     }
@@ -104,7 +105,7 @@ impl GcPace {
         self.set_lead(plane, lead - each * i64::from(pages))
     }
 
-    /// So many pages are moved, or could be in the time of what is done instead.
+    /// This number of pages is moved, or could be in the time of other work.
     pub(super) fn spend(&mut self, plane: PlaneId, pages: u32) {
         let lead = self.planes[plane].lead + MOVE * i64::from(pages);
         self.set_lead(plane, lead);
@@ -127,7 +128,7 @@ impl GcPace {
         self.planes[plane].awaited = true;
     }
 
-    /// A plane has room for the host again.
+    /// A plane has headroom for the host again.
     pub(crate) fn relax(&mut self, plane: PlaneId) {
         self.planes[plane].awaited = false;
     }
@@ -139,8 +140,8 @@ mod tests {
 
     const PLANE: PlaneId = PlaneId::from_u32(0);
 
-    /// The host goes first for half of its room; from then on each of its pages is worth twice work / room
-    /// moves, and all is moved when it has no room left.
+    /// The host goes first for half of its headroom. From then on each of its pages is worth twice work
+    /// / headroom moves, and all is moved when no headroom is left.
     #[test]
     fn all_is_moved_when_the_host_has_no_room_left() {
         for (work, room) in [(1, 255), (100, 156), (255, 1), (7, 9), (4_000, 500)] {
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!(worth(&pace), 2);
     }
 
-    /// A write that waits for space ends the pace of a plane until there is some; so does a plane without room.
+    /// A write that waits for space ends the pace of a plane until there is some; so does a plane without headroom.
     #[test]
     fn a_plane_without_room_has_no_pace() {
         let mut pace = GcPace::new(1, false);
@@ -203,7 +204,8 @@ mod tests {
             let mut pace = GcPace::new(2, anywhere);
             let need = Some(Need { work: 10, room: 10 });
             pace.plan(PLANE, need);
-            // Each page takes two of the ten moves by which the work is less than the room is worth.
+            // Each page takes two of the ten moves by which the work falls short of the headroom's
+            // worth.
             assert!(!pace.earn(PLANE, 5));
             assert_eq!(pace.earn(PLANE, 1), !anywhere);
             pace.plan(other, need);

@@ -11,15 +11,15 @@ const BITS: u32 = 3;
 /// A plan that is being carried out.
 #[derive(Default)]
 pub(super) struct RunningPlan {
-    /// What is left of it, the next step last, with how often the block of each step was erased when
-    /// the plan was made.
+    /// The remaining steps, the next one last. Each has the erase count of its block when the plan
+    /// was made.
     steps: Vec<(Step, u32)>,
     pub(super) at: PlanStage,
     /// Pages that have been read since the last copying step began.
     pub(super) copied: u32,
 }
 
-/// What a plan is at.
+/// The position of a plan.
 #[derive(Default)]
 pub(super) enum PlanStage {
     /// The next step.
@@ -32,7 +32,7 @@ pub(super) enum PlanStage {
     Reprogram(ReprogramInPlace),
 }
 
-/// What a block that loses pages in place is afterwards: see [`Step::Reprogram`].
+/// The state of a block after it loses pages in place: see [`Step::Reprogram`].
 #[derive(Copy, Clone)]
 pub(super) struct ReprogramInPlace {
     block: BlockId,
