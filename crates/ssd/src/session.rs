@@ -9,7 +9,7 @@
 //! [`Feeder`] reads from a source that never ends until [`Session::close`].
 
 use crate::config::Drive;
-use crate::host::{Feeder, DriveInterface, RunFlows};
+use crate::host::{DriveInterface, Feeder, RunFlows};
 use crate::precondition::Preconditioned;
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
