@@ -4,7 +4,7 @@
 
 use crate::Report;
 use crate::config::capacity;
-use crate::record::{Arrivals, CHUNK, described};
+use crate::record::{ArrivalColumns, CHUNK, described};
 use crate::session::Session;
 use crate::sim::Turn;
 use kernel::{Dur, Prio, Time};
@@ -117,7 +117,7 @@ pub enum Refused {
 /// The table of what came.
 struct Trace {
     writer: Writer<Box<dyn Write + Send>>,
-    rows: Arrivals,
+    rows: ArrivalColumns,
 }
 
 /// A drive inside another program.
@@ -155,7 +155,7 @@ impl Embedded {
 
     /// Keeps what comes as a Parquet file, which [`Embedded::finish`] ends.
     pub fn record(&mut self, to: Box<dyn Write + Send>) {
-        self.trace = Some(Trace { writer: Writer::new(to), rows: Arrivals::default() });
+        self.trace = Some(Trace { writer: Writer::new(to), rows: ArrivalColumns::default() });
     }
 
     /// The session.

@@ -148,7 +148,7 @@ impl PageOp {
 
 /// What an operation that is done was, and what came of it.
 #[derive(Copy, Clone)]
-pub(crate) struct Done {
+pub(crate) struct DoneOp {
     pub(crate) owner: Owner,
     pub(crate) operation: Operation,
     pub(crate) outcome: Outcome,
@@ -261,11 +261,11 @@ impl Ops {
 
     /// Takes the first operation off a list of what is done. Returns what it was, and the rest.
     #[inline]
-    pub(crate) fn take_done(&mut self, first: u32) -> (Done, u32) {
+    pub(crate) fn take_done(&mut self, first: u32) -> (DoneOp, u32) {
         let op = &mut self[first];
         let rest = std::mem::replace(&mut op.next, NONE);
         let &mut PageOp { owner, operation, outcome, modify, superseded, lpn, seq, .. } = op;
-        (Done { owner, operation, outcome, modify, superseded, lpn, seq }, rest)
+        (DoneOp { owner, operation, outcome, modify, superseded, lpn, seq }, rest)
     }
 
     /// An operation and those chained to it.

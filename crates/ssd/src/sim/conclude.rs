@@ -3,7 +3,7 @@
 use super::Sim;
 use super::jobs::Stepped;
 use crate::device::{Finished, LaneId, Turned};
-use crate::ops::{Done, NONE, Owner, PageOp};
+use crate::ops::{DoneOp, NONE, Owner, PageOp};
 use ftl::{JobId, PolicyTypes};
 use kernel::Prio;
 use nand::{DieId, Ppn, Store, Verb};
@@ -107,8 +107,8 @@ impl<K: PolicyTypes> Sim<K> {
 
     /// One operation is done that is no job's.
     #[inline(always)] // from one place
-    fn conclude_operation(&mut self, die: DieId, op: u32, done: Done) {
-        let Done { owner, operation, outcome, modify, superseded, lpn, seq } = done;
+    fn conclude_operation(&mut self, die: DieId, op: u32, done: DoneOp) {
+        let DoneOp { owner, operation, outcome, modify, superseded, lpn, seq } = done;
         self.leave(die);
         if !superseded {
             let lpn = lpn.expect("a page");
