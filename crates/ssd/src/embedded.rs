@@ -37,7 +37,7 @@ pub struct Submission {
     pub at: Option<u64>,
     /// The completion has it.
     pub token: u64,
-    /// What the host says of its data. No policy asks for it yet.
+    /// A hint of the host about its data. No policy uses it yet.
     pub hint: u8,
     /// The number of its flow; 0 where there are none.
     pub flow: u8,
@@ -48,7 +48,7 @@ pub struct Submission {
 /// A request is done.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Done {
-    /// What it was submitted with.
+    /// The token with which it was submitted.
     pub token: u64,
     /// The time at which it was.
     pub at: Time,
@@ -64,7 +64,7 @@ pub enum Refused {
     Past {
         /// The argument.
         what: &'static str,
-        /// What it says.
+        /// The rejected time.
         at: u64,
         /// The time of the drive.
         now: u64,
@@ -74,7 +74,7 @@ pub enum Refused {
     Late {
         /// The argument.
         what: &'static str,
-        /// What it says.
+        /// The rejected time.
         at: u64,
     },
     /// A request ends behind the last byte of the drive.
@@ -289,7 +289,7 @@ impl Embedded {
         }
     }
 
-    /// The requests that were done, in order of completion; whoever takes them empties it.
+    /// The requests that were done, in order of completion. The caller empties the queue.
     pub fn done(&mut self) -> &mut VecDeque<Done> {
         &mut self.done
     }

@@ -1,7 +1,7 @@
 //! The assembly: from a drive file to the results of a run.
 //!
-//! Everything is a value: a drive comes in as text, a workload as a reader, a result goes out as
-//! JSON. Files, terminals and clocks belong to the binding.
+//! Everything is a value: a drive comes in as text, a workload as a reader, and a result goes out
+//! as JSON. Files, terminals and clocks belong to the binding.
 
 mod accounts;
 pub mod bench;
@@ -25,11 +25,11 @@ mod session;
 mod years;
 
 /// The digest of the sources that this engine is built from (`build.rs`): its crates without their
-/// tests, the presets, `Cargo.lock`. What is kept under a name that has it is never taken for what
-/// other code made.
+/// tests, the presets, `Cargo.lock`. Data stored under a name with this digest is never used by
+/// other code.
 pub const BUILD: &str = concat!("sha256:", env!("FLOATGATE_SOURCES"));
 
-/// What the binding may use of the crates below.
+/// The parts of the crates below that the binding may use.
 pub use {kernel, nand::physics, policies, workload};
 
 pub use accounts::accounts;

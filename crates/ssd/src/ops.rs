@@ -7,7 +7,7 @@ use nand::{Cause, Level, Operation, Outcome, Parts, Ppn, Source, Tag, Verb};
 /// The end of a chain of operations.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Whose operation it is: who is told when it is done.
+/// The owner of an operation, which is told when it is done.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
     /// A request of the host.
@@ -18,9 +18,9 @@ pub(crate) enum Owner {
     Job(JobId),
 }
 
-/// Where the time of one page operation went. Waits are kept as differences of the die's running totals
-/// ([`more`], [`less`]), so they may wrap on the way and are right at the end. All of it lies between the
-/// arrival of one request and its end.
+/// The parts of the time of one page operation. Waits are kept as differences of the die's running
+/// totals ([`more`], [`less`]), so they may wrap on the way and are right at the end. All of it
+/// lies between the arrival of one request and its end.
 pub(crate) type Spent = Parts<Dur>;
 
 /// Adds a time to one that may have wrapped.
@@ -35,8 +35,9 @@ pub(crate) fn less(of: &mut Dur, time: Dur) {
     *of = Dur::ns(of.as_ns().wrapping_sub(time.as_ns()));
 }
 
-/// The time of what waited `waited` for an operation that spent its time like this: the operation itself
-/// took the end of that time, and what it had waited behind has the rest, in proportion.
+/// The time of a request that waited `waited` for an operation with these parts. The operation
+/// itself took the end of that time. The parts that it had waited behind share the rest, in
+/// proportion.
 pub(crate) fn behind(spent: &Spent, waited: Dur) -> Spent {
     const WAITS: [Cause; 2] = [Cause::Suspend, Cause::Buffer];
     const OWN: [Cause; 3] = [Cause::Bus, Cause::Array, Cause::Ecc];
@@ -66,7 +67,7 @@ pub(crate) struct PageOp {
     pub(crate) owner: Owner,
     /// The flash operation. Before the FTL has said where, only its verb and how urgent it is.
     pub(crate) operation: Operation,
-    /// What came of it.
+    /// Its outcome.
     pub(crate) outcome: Outcome,
     /// No operation yet: a job has not started, or was woken, and is asked when its turn comes.
     pub(crate) turn: bool,
@@ -113,7 +114,7 @@ impl PageOp {
         self.operation.tag.prio
     }
 
-    /// Where it reads or writes: the first slot, where the FTL has said so.
+    /// The place where it reads or writes: the first slot, once the FTL has given it.
     #[inline(always)]
     pub(crate) fn slot(&self) -> Option<Ppn> {
         self.operation.slot()
@@ -146,7 +147,7 @@ impl PageOp {
     }
 }
 
-/// What an operation that is done was, and what came of it.
+/// The kind of a finished operation, and its outcome.
 #[derive(Copy, Clone)]
 pub(crate) struct DoneOp {
     pub(crate) owner: Owner,
@@ -349,9 +350,9 @@ impl std::ops::IndexMut<u32> for Ops {
 mod tests {
     use super::*;
 
-    /// A program of 100 ns, with 50 on the bus and 30 for errors, that had waited 400 behind garbage
-    /// collection and 200 behind wear levelling: of 300 ns that somebody waited for it 180 are the
-    /// host's own, and 120 are shared by what it waited for.
+    /// A program of 100 ns has 50 on the bus and 30 for errors. It had waited 400 behind garbage
+    /// collection and 200 behind wear levelling. Of 300 ns that a request waited for it, 180 are
+    /// the host's own, and its waits share 120.
     #[test]
     fn who_waits_for_an_operation_waits_for_what_it_waited_for() {
         let mut spent = Spent::default();
@@ -375,8 +376,8 @@ mod tests {
         assert_eq!(behind(&spent, Dur::ns(181)).queue[Source::Gc], Dur::ns(1));
     }
 
-    /// Whoever waited for a buffer or a suspend has the others wait for these too: of 600 ns, 180 are the
-    /// operation's own, and 420 are shared by 300, 200 and 100.
+    /// A request behind an operation that waited for a buffer or a suspend waits for these, too. Of
+    /// 600 ns, 180 are the operation's own, and 300, 200 and 100 share 420.
     #[test]
     fn waits_that_are_behind_no_source_are_shared_too() {
         let mut spent = Spent::default();

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::ops::Range;
 use workload::{Op, Request, RequestSource, Workload};
 
-/// What preconditioning came to.
+/// The result of preconditioning.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct Preconditioned {
     /// Logical pages filled.
@@ -77,8 +77,8 @@ impl Preconditioned {
         bytes
     }
 
-    /// What [`Preconditioned::to_bytes`] gave; `None` if it is damaged. Whether a drive can be in the
-    /// state, [`Ftl::restore`] says.
+    /// Reads the bytes of [`Preconditioned::to_bytes`]; `None` if they are damaged.
+    /// [`Ftl::restore`] checks whether a drive can be in the state.
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
         let words: [u64; Self::BYTES / 8] = std::array::from_fn(|i| {
             u64::from_le_bytes(bytes[i * 8..][..8].try_into().expect("eight"))
@@ -130,10 +130,10 @@ fn to_fill(drive: &Drive) -> Option<u32> {
     }
 }
 
-/// Whether preconditioning, which fills so many pages, and run together write so much of a drive that its
-/// memory is better handed out in large pages. Filling in order writes all of it. A request may touch a page
-/// of memory of its own: until a sixteenth as many came as the drive has pages, clearing large pages takes
-/// longer than what they save.
+/// Whether preconditioning, which fills `filled` pages, and the run write so much of a drive that
+/// large pages of memory are better. Filling in order writes all of it. A request may touch a page
+/// of memory of its own. So large pages save time only from a sixteenth as many requests as the
+/// drive has pages.
 fn writes_much(drive: &Drive, input: &dyn Workload, filled: u64) -> bool {
     let requests = input.about().requests.unwrap_or(u64::MAX);
     drive.precondition.age != Age::None
@@ -171,7 +171,7 @@ pub(crate) struct AgeingState {
     flatness: Flatness,
 }
 
-/// More stretches than this are none of ours.
+/// A state of ours has at most this number of stretches.
 const MOST_WORDS: u64 = 64;
 
 impl AgeingState {
@@ -194,7 +194,7 @@ impl AgeingState {
         words.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 
-    /// What [`AgeingState::to_bytes`] gave; `None` if it is damaged.
+    /// Reads the bytes of [`AgeingState::to_bytes`]; `None` if they are damaged.
     pub(crate) fn read(from: &mut dyn Read) -> Option<Self> {
         let mut word = || {
             let mut bytes = [0; 8];
@@ -353,11 +353,12 @@ impl<K: PolicyTypes> Work<'_, '_, K> {
         (slots, counts.moved.total() + counts.padding.total())
     }
 
-    /// Write amplification since `before`, as the blocks reclaimed tell it: of each block's slots
-    /// those not needed for moved pages take host writes. Programs by host writes would say the
-    /// same in the long run; over a stretch they depend on where each plane stands between two
-    /// bouts of garbage collection, and planes that are written in turn stand at the same point.
-    /// `None`: no block was reclaimed, so there is none yet, flat or not.
+    /// Write amplification since `before`, from the blocks reclaimed: the slots of each block that
+    /// moved pages do not need take host writes.
+    /// Programs by host writes would give the same in the long run. Over a stretch they depend on
+    /// the position of each plane between two phases of garbage collection, and planes that are
+    /// written in turn have the same position. `None`: no block was reclaimed, so there is no value
+    /// yet.
     fn waf_since(&self, before: (u64, u64)) -> Option<f64> {
         let (slots, moved) = self.reclaimed();
         let (slots, moved) = (slots - before.0, moved - before.1);
@@ -474,8 +475,8 @@ fn age_random<K: PolicyTypes>(
         rng.below(count); // drawn before the interruption
     }
     age(drive, work, result, |work| {
-        // What a write changes is fetched while those before it are written: its entry in the map, and
-        // then what that leads to.
+        // The memory that a write changes is fetched while earlier ones are written: its entry in
+        // the map, and then the memory that the entry leads to.
         let mut next = [Lpn::from_u32(0); AHEAD];
         for n in 0..stretch + AHEAD as u64 {
             let at = n as usize % AHEAD;
@@ -493,7 +494,7 @@ fn age_random<K: PolicyTypes>(
     })
 }
 
-/// So many writes before its own, a page is drawn.
+/// A page is drawn this number of writes before its own.
 const AHEAD: usize = 16;
 
 /// The workload's own writes and trims: what a generator would go on with, or what a trace has,
@@ -512,9 +513,9 @@ fn age_by_workload<K: PolicyTypes>(
     }
     result.pass = pass;
     if work.standing.aged == 0 && drive.precondition.fill.is_in_order() {
-        // A drive that was filled in order keeps what the workload leaves alone in blocks of its
-        // own, for ever: collection never looks at them, and has it as easy as can be. In use they
-        // have had holes, and what stays is moved among what changes.
+        // A drive that was filled in order keeps data that the workload does not change in blocks
+        // of their own, for ever. Collection never looks at them and has very little work. In a
+        // used drive such blocks have had holes, and unchanged data is moved among changing data.
         let mut rng = Rng::named(drive.seed, "precondition/age");
         for _ in 0..result.filled {
             work.write(Lpn::from_u32(rng.below(result.filled as u32)))?;
@@ -534,9 +535,9 @@ fn age_by_workload<K: PolicyTypes>(
 /// Writes and trims of a workload that are kept in memory instead of read again, at most.
 const KEPT: usize = 1 << 22;
 
-/// Where ageing by the workload takes its writes and trims from.
+/// The source of writes and trims for ageing by the workload.
 enum Changes<'a> {
-    /// What a generator goes on with, batch by batch.
+    /// The continuation of a generator, batch by batch.
     Endless { source: Box<dyn RequestSource>, batch: Vec<Request> },
     /// All of them, for each pass.
     Kept(Vec<Change>),

@@ -26,10 +26,10 @@ use workload::{
     Request, RequestSource, TraceError, Workload,
 };
 
-/// Where preconditioned drives are kept between runs. The binding decides whether and where; what is
-/// found is checked before it is used.
+/// The store of preconditioned drives between runs. The binding decides whether and where. A stored
+/// state is checked before it is used.
 pub trait StateCache {
-    /// What is kept under a key, if anything.
+    /// The content stored under a key, if there is any.
     fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>>;
     /// Keeps under a key what is written, unless that fails.
     fn store(&mut self, key: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
@@ -269,7 +269,7 @@ pub fn open_session(
     Ok(Session::new(drive.clone(), Sim::new(drive, ftl), tenants, state, before))
 }
 
-/// What is wrong with the names of flows.
+/// The mistake in the names of flows.
 fn wrong_flows(names: &[String]) -> Option<String> {
     let twice = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name));
     if names.len() > Flow::MOST {
@@ -281,7 +281,7 @@ fn wrong_flows(names: &[String]) -> Option<String> {
     }
 }
 
-/// Which of these rules a drive breaks.
+/// The rules that a drive breaks.
 fn broken<const N: usize>(rules: [(bool, &str); N]) -> impl Iterator<Item = String> {
     rules.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| what.to_owned())
 }
@@ -407,7 +407,7 @@ fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin>
     policies
 }
 
-/// What policies are told of the drive, beside what they see of it.
+/// The facts about a drive that policies are told, besides their views.
 struct DriveInfo {
     levels: LevelTimes,
     program: [Dur; 4],
@@ -437,10 +437,10 @@ impl DriveInfo {
         policies.wear.learn_life(&self.life);
     }
 
-    /// What of it may shape a state: what those are told who are asked while a drive is filled and
-    /// aged.
+    /// The facts of it that may shape a state: those told to policies that act while a drive is
+    /// filled and aged.
     fn shaping(&self, policies: &Policies<Builtin>) -> Value {
-        // No field is left out by `..`: whoever adds one decides here.
+        // No field is left out by `..`, so the author of a new field decides here.
         let Self { levels: _, program, life } = self;
         let program = (!policies.page_choice.in_order()).then(|| format!("{program:?}"));
         let life = policies.wear.active().then(|| format!("{life:?}"));
@@ -448,7 +448,7 @@ impl DriveInfo {
     }
 }
 
-/// What policies that plan a drive's life have to plan with.
+/// The facts from which policies plan a drive's life.
 pub(crate) fn life_of(drive: &Drive) -> Life {
     let page_bytes = drive.geometry.page_size().get();
     Life {
@@ -460,7 +460,7 @@ pub(crate) fn life_of(drive: &Drive) -> Life {
     }
 }
 
-/// What is to come, for a policy that asks for it: the workload is gone through twice.
+/// The accesses to come, for a policy that asks for them. The workload is read twice.
 fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future>>, TraceError> {
     if !drive.policies.build().cost.wants_future() {
         return Ok(None);
@@ -494,8 +494,8 @@ fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future
     Ok(Some(Arc::new(Future { first, reads })))
 }
 
-/// Requests without times of their own arrive in a closed loop, unless somebody insists on an open
-/// one: all at time zero they would measure nothing but the length of the queue.
+/// Requests without times of their own arrive in a closed loop, unless the settings insist on an
+/// open one. If all arrived at time zero, they would measure only the length of the queue.
 fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
     let mut drive = drive.clone();
     let untimed = !about.timed && about.closed.is_empty();
@@ -553,7 +553,7 @@ fn prepare<K: PolicyTypes>(
     Ok((ftl, state))
 }
 
-/// What an ageing that was interrupted came to, in the cache.
+/// The state of an interrupted ageing, in the cache.
 struct Unfinished<'a, K: PolicyTypes> {
     cache: &'a mut dyn StateCache,
     key: &'a str,
@@ -611,7 +611,7 @@ pub fn memory(drive: &Drive) -> u64 {
     BYTES_PER_PAGE * drive.geometry.pages() as u64 + BYTES_BESIDE
 }
 
-/// What can be said of a run of a drive once its workload is known.
+/// The facts about a run of a drive once its workload is known.
 pub fn planned(drive: &Drive, about: &About) -> Planned {
     let drive = &closed_if_untimed(drive, about);
     let repeatable = drive.policies.unrepeatable().next().is_none();
@@ -620,7 +620,7 @@ pub fn planned(drive: &Drive, about: &About) -> Planned {
     Planned { config: drive.resolved.clone(), state }
 }
 
-/// What tells the requests from others in a preconditioned state: null if it depends on none.
+/// The name of the requests in a preconditioned state: null if it depends on none.
 fn named_requests(drive: &Drive, about: &About, unnamed: Option<&str>) -> Value {
     if by_workload(drive) {
         json!([about.name, about.sha256, about.reading, about.requests, unnamed])
@@ -634,10 +634,10 @@ fn by_workload(drive: &Drive) -> bool {
     drive.precondition.age == Age::Workload || drive.precondition.fill == Fill::Touched
 }
 
-/// The digest of what a preconditioned state depends on; `requests` says which requests those
-/// are, and is null if it depends on none. Everything that makes the drive is part of it, unless it
-/// says where it is defined that it cannot shape a state: settings where they are declared
-/// (`config/keys.rs`), families of policies by [`Family::shapes_state`].
+/// The digest of everything that a preconditioned state depends on. `requests` names those
+/// requests, and is null if it depends on none. Everything that makes the drive is part of it,
+/// unless its declaration rules out that it shapes a state. Settings declare that in
+/// `config/keys.rs`, and families of policies by [`Family::shapes_state`].
 fn state_digest(drive: &Drive, requests: &Value) -> String {
     let mut policies = drive.policies.to_json();
     for family in Family::ALL.into_iter().filter(|family| !family.shapes_state()) {

@@ -1,9 +1,12 @@
 //! A run whose requests come one by one from outside: those of a live drive, or of another simulator.
 //!
-//! It equals [`Sim::run`] over the requests that came, to the bit. For that, a request
-//! never arrives at an instant at which something else happens: whether it came before or after would
-//! depend on when its arrival was planned, and here nobody plans it. And the last request must be the
-//! last thing that the drive is told, because a run goes on differently once nothing more can come.
+//! The result equals that of [`Sim::run`] over the requests that came, to the bit. Two rules make
+//! it so:
+//!
+//! * A request never arrives at an instant at which something else happens. Its order there would
+//!   depend on when its arrival was planned, and nobody plans it in a session.
+//! * The last request must be the last event that the drive is told, because a run continues
+//!   differently once no more can come.
 //!
 //! Requests wait outside, and an arbiter chooses among flows, by the same code as in a run: the
 //! [`Feeder`] reads from a source that never ends until [`Session::close`].
@@ -363,7 +366,7 @@ impl Session {
         loop {
             let at = from.max(self.sim.now() + Dur::ns(1));
             let next = self.sim.next_at().filter(|next| *next <= at);
-            // What happens before, then what happens at that very instant.
+            // Events before that instant come first, then those at the instant itself.
             let until = match next {
                 Some(next) if next < at => Time::from_ns(at.as_ns() - 1),
                 _ => at,
@@ -442,7 +445,7 @@ impl Session {
     /// The result, after [`Session::close`]. `about` says where the requests came from.
     pub fn report(mut self, about: &About) -> Report {
         self.sim.finish();
-        // Whoever takes the record may have had enough; the result is whole all the same.
+        // The receiver may have stopped taking the record. The result is complete all the same.
         let _ = self.sim.end_record();
         let Self { drive, mut sim, feeder, tenants, state, used_before, alignment, .. } = self;
         sim.give_back(feeder);

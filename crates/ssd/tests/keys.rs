@@ -71,6 +71,7 @@ fn situation(name: &str) -> Situation {
         "worn" => of(&[GEOMETRY, TIMES, WORN, OPEN], random),
         "zipf" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("zipf")),
         "hot-cold" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("hot-cold")),
+        "passes" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("permutation")),
         "sparse" => of(&[GEOMETRY, TIMES, "[ftl]\nspare-factor = 0.25\n"], Load::List(strangers)),
         "urgent" => of(
             &[GEOMETRY, TIMES, "[pages]\norder = \"shadow\"\n", OPEN],
@@ -418,6 +419,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("workload.theta", "zipf", &[], "0.5"),
     ("workload.hot-data", "hot-cold", &[], "0.3"),
     ("workload.hot-writes", "hot-cold", &[], "0.9"),
+    ("workload.order", "passes", &[], "repeated"),
     ("workload.seed", "closed", &[], "5"),
     ("precondition.fill", "closed", &[], "0.5"),
     ("precondition.age", "closed", &[], "random"),

@@ -134,7 +134,7 @@ impl<S: Store> Space<S> {
         let counted = self.planes.without_victim;
         ensure!(
             without_victim == counted as usize,
-            "{without_victim} planes starve, counted {counted}"
+            "{without_victim} planes without a victim, counted {counted}"
         );
         Ok(())
     }
@@ -426,7 +426,7 @@ mod tests {
                     d.space.blocks.set_bad(block);
                 }
             }),
-            ("planes starve, counted", &|d| d.space.planes.each[PLANE].no_victim = true),
+            ("planes without a victim, counted", &|d| d.space.planes.each[PLANE].no_victim = true),
             ("StreamId(0) has 5 blocks, counted 6", &|d| {
                 d.space.planes.share_mut(PLANE, StreamId::HOST).held += 1;
             }),

@@ -1,12 +1,13 @@
 //! The virtual test bench: the procedures by which Grupp et al. ("Characterizing Flash Memory",
 //! MICRO 2009) measured chips, run on simulated ones.
 //!
-//! A *sample* is one chip in its socket: a plane of some blocks behind the referee, a clock, a power
-//! meter, and bit errors drawn at the rates of `nand::physics`. The procedures know nothing else of
-//! it: they erase, program and read pages, and look at the clock, the meter and the errors.
+//! A *sample* is one chip in its socket. It has a plane of some blocks in an array that checks the
+//! rules of flash, a clock and a power meter. Bit errors are drawn at the rates of `nand::physics`.
+//! The procedures know nothing else of it. They erase, program and read pages, and look at the
+//! clock, the meter and the errors.
 //!
-//! What comes out is not all of a kind. `docs/bench.md` says of every number whether the model was
-//! given it (*input*), or produces it (*output*).
+//! Not all results are of one kind. `docs/bench.md` marks every number as an *input* of the model
+//! or as its *output*.
 
 mod disturb;
 mod operations;

@@ -5,7 +5,7 @@ use kernel::{Dur, Rng};
 use nand::physics::{Variation, program_time_factor};
 use nand::{Array, BlockId, Layouts, Level, Mode, Nothing};
 
-/// A chip behind the referee, with a clock and a meter.
+/// A chip behind the rules of the array, with a clock and a meter.
 pub(super) struct Sample<'a> {
     bench: &'a Bench<'a>,
     array: Array<Nothing>,
@@ -97,7 +97,7 @@ impl<'a> Sample<'a> {
         (time, joules)
     }
 
-    /// What the pages of a type err, as a share of what their kind does: their mean.
+    /// The error rate of the pages of a type as a share of the rate for their kind: the mean.
     pub(super) fn factor_of_type(&self, page_type: usize) -> f64 {
         let bench = self.bench;
         let mut of_type = super::Spread::default();

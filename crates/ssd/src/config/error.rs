@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, and the list it is gathered in.
+//! The mistakes of a configuration, and the list that gathers them.
 
 use super::field::words;
 use super::text::TextPlace;
@@ -42,9 +42,9 @@ words! {
 /// A place that has to do with an error, and what to say about it there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
-    /// Where.
+    /// The place.
     pub place: TextPlace,
-    /// What to say there; may be empty.
+    /// The remark at the place; may be empty.
     pub label: String,
 }
 
@@ -54,11 +54,11 @@ pub struct Mark {
 pub struct ConfigError {
     /// Its kind.
     pub kind: ConfigErrorKind,
-    /// What is wrong, in one line.
+    /// The mistake, in one line.
     pub message: String,
-    /// Where: the first mark is the culprit, others belong to it.
+    /// The places. The first one is the cause, and the others belong to it.
     pub marks: Vec<Mark>,
-    /// What to do about it, where there is more to say than the marks do.
+    /// The advice, if the marks do not give enough.
     pub help: Option<String>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Log {
     errors: RefCell<Vec<ConfigError>>,
     broken: RefCell<BTreeSet<String>>,
     missing: RefCell<BTreeMap<String, Vec<String>>>,
-    /// Page types of the cells, once they are known: so many values may be given by type.
+    /// Page types of the cells, once they are known. A list of values by page type has this length.
     pub(crate) page_types: Cell<Option<usize>>,
 }
 

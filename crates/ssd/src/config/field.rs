@@ -55,7 +55,7 @@ impl<'a> At<'a> {
         self.refuse(ConfigErrorKind::Type, format!("must be {expected}"), found)
     }
 
-    /// A table, or a report that it is none.
+    /// A table, or a report that the value is not one.
     pub(crate) fn table(self) -> Option<&'a TomlTable> {
         self.node.table().or_else(|| self.wrong_type("a section"))
     }
@@ -124,7 +124,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// What is expected of a whole number.
+/// The words for an expected whole number.
 const WHOLE: &str = "a whole number";
 
 /// The number that a text such as `1M`, `64k` or `20%` means.
@@ -168,19 +168,21 @@ pub(crate) struct SettingKey {
     /// The name of its field.
     pub(crate) field: &'static str,
     pub(crate) doc: &'static str,
-    /// What it can change, where that is less than all.
+    /// The things that it can change, if they are fewer than all.
     pub(crate) reach: Option<Reach>,
     pub(crate) schema: fn() -> Json,
     /// The keys within, if it is a section.
     pub(crate) within: &'static [Self],
 }
 
-/// What a setting can change. One that is declared without this changes the state before the run.
+/// The things that a setting can change. A setting declared without this changes the state before
+/// the run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
-    /// What the policies are, or are told of the drive; a state only through their answers.
+    /// The policies, or the facts about the drive that they are told. It changes a state only
+    /// through their answers.
     Policies,
-    /// Which requests there are; a state only if it is made from them.
+    /// The requests. It changes a state only if that is made from them.
     Requests,
     /// The run and its report alone: filling and ageing never ask for it.
     Run,
@@ -216,7 +218,7 @@ pub(crate) fn all(keys: &'static [SettingKey]) -> Vec<(String, &'static SettingK
     keys.iter().flat_map(within).collect()
 }
 
-/// Reports keys that are no settings of the section at `path`, each with the nearest one.
+/// Reports keys that are not settings of the section at `path`, each with the nearest one.
 pub(crate) fn unknown_keys(table: &TomlTable, path: &str, keys: &[&SettingKey], log: &Log) {
     let names: Vec<String> = keys.iter().map(|key| key.name()).collect();
     for (key, KeyEntry { key: place, .. }) in table.0.iter().filter(|(key, _)| !names.contains(key))
@@ -247,7 +249,7 @@ fn elsewhere(key: &str) -> Option<String> {
     let leaf = |path| str::rsplit(path, '.').next().unwrap_or_default();
     let paths: Vec<String> = all(File::KEYS).into_iter().map(|(path, _)| path).collect();
     let near = nearest(leaf(key), paths.iter().map(|path| leaf(path)))?;
-    // What was written in full is not taken for another of the same name.
+    // A key written in full is not taken for another of the same name.
     let named = paths.iter().find(|path| *path == key);
     named.or_else(|| paths.iter().find(|path| leaf(path) == near)).cloned()
 }
@@ -286,8 +288,9 @@ pub(crate) fn section_json<const N: usize>(
     given.into_iter().collect()
 }
 
-/// Whether a value lies between the ends of a range; reports one that was given and does not: what
-/// the `problem` is, with `{}` for the value, and what stands there then, if not the ends.
+/// Whether a value lies between the ends of a range. Reports a value that was given and does not.
+/// The problem is the message, with `{}` for the value, and the remark at the place, if that is not the
+/// ends.
 pub(crate) fn is_inside<T: PartialOrd + Display>(
     value: impl Into<Option<T>>,
     (least, most): (T, T),
@@ -306,9 +309,9 @@ pub(crate) fn is_inside<T: PartialOrd + Display>(
 
 /// Declares sections, each as a struct of the resolved drive.
 ///
-/// A key is a field, with its name in kebab-case: `name: Type`, with `= value` if it need not be
-/// given and the defaults do not have it, `[least, most]` if not every value of the type is allowed
-/// (see [`is_inside`]), and its [`Reach`].
+/// A key is a field, with its name in kebab-case: `name: Type`. It has `= value` if it need not be
+/// given and the defaults do not have it. It has `[least, most]` if not every value of the type is
+/// allowed (see [`is_inside`]), and its [`Reach`].
 macro_rules! settings {
     ($(
         $(#[doc = $about:literal])+
@@ -516,7 +519,7 @@ values! {
     };
 }
 
-/// Any value that JSON can hold; whoever uses it checks it.
+/// Any value that JSON can hold. Its user checks it.
 pub(crate) struct Any;
 
 /// A key that may be left out.

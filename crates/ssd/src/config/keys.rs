@@ -3,13 +3,14 @@
 //! These declarations are the single source of truth: the reader, the resolved drive, the echo, the
 //! suggestions for misspelt keys, the documentation and `schema/drive.json` all come from them.
 //!
-//! A state before the run is kept under all settings but those that say here what else they change
-//! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
+//! A state before the run is stored under all settings, except those that declare here what else
+//! they change (`=> Run`, see [`Reach`](super::field::Reach)). A key without a declaration is part
+//! of the name.
 
 use super::drive::{
     Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, GcPacing, HostMode,
-    Interruptible, Mapping, Model, MultiPlane, PendingRead, Program, ProgramSpeed, ReadStart,
-    RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead,
+    Interruptible, Mapping, Model, MultiPlane, PendingRead, PermutationOrder, Program,
+    ProgramSpeed, ReadStart, RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log};
 use super::field::{Any, At, ByPageType, Field, SettingKey, Word, all, settings, values};
@@ -30,7 +31,7 @@ const LONGEST: Dur = Dur::secs(100 * 365 * 86_400);
 /// The greatest share below all.
 const BELOW_ONE: f64 = 1.0_f64.next_down();
 
-/// What a drive says and a chip does not.
+/// Keys of a drive that a chip does not have.
 pub(crate) const NOT_OF_A_CHIP: [&str; 12] = [
     "chip",
     "geometry.channels",
@@ -93,10 +94,10 @@ settings! {
         sources: Option<Sources>,
     }
 
-    /// What a chip file has that a drive file does not: the rest of its keys are those of a drive.
+    /// Keys of a chip file that a drive file does not have. Its other keys are those of a drive.
     pub(crate) struct ChipFile {
-        /// What was measured on the chip, where that is published. Runs do not use it: what they
-        /// need stands in the other sections.
+        /// Measurements of the chip, if they are published. Runs do not use them: the other
+        /// sections have what runs need.
         measured: Option<ChipMeasurements>,
     }
 
@@ -181,8 +182,8 @@ settings! {
         erase_loops: Option<NonZeroU32>,
     }
 
-    /// Times by cost level from AGCR's Eq. 1 and 2: programming takes longer the finer the step,
-    /// and reading as many sensings as data need that were written with this step at the end of
+    /// Times by cost level from AGCR's Eq. 1 and 2. Programming takes longer with finer steps.
+    /// Reading takes the sensings that data need which were written with this step at the end of
     /// the block's endurance and kept for `retention`. The bus is "included".
     pub(crate) struct Physics {
         /// Time to program a page with the traditional step, the middle one of `steps`.
@@ -237,9 +238,9 @@ settings! {
         idle_power: Option<Power>,
     }
 
-    /// What was measured on a chip.
+    /// Measurements of a chip.
     pub(crate) struct ChipMeasurements {
-        /// Who made it, as far as is published.
+        /// Its manufacturer, if published.
         manufacturer: Option<String>,
         /// How many chips were measured.
         chips: Option<u32>,
@@ -407,7 +408,7 @@ settings! {
         only: Option<String> => Run,
     }
 
-    /// What holds for a flow of the workload.
+    /// The settings of a flow of the workload.
     pub struct FlowSettings {
         /// The flow.
         name: String,
@@ -514,6 +515,9 @@ settings! {
         hot_data: Option<f64>,
         /// Generator `hot-cold`: the share of the requests that go to hot data, 0 to 1.
         hot_writes: Option<f64>,
+        /// Generator `permutation`: "redrawn", each pass over the addresses draws a new order, or
+        /// "repeated", all have the order of the first.
+        order: Option<PermutationOrder>,
         /// Generators and stand-ins: the seed. By default that of the run.
         seed: Option<u64>,
     }

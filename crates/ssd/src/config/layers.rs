@@ -15,8 +15,8 @@ use policies::external::Supplier;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a configuration is made of. The texts and the lookup come from the caller: nothing here
-/// opens a file.
+/// The layers of a configuration. The texts and the lookup come from the caller, because this crate
+/// opens no files.
 pub struct Layers<'a> {
     /// The drive file: the name to show, and its text.
     pub file: (&'a str, &'a str),
@@ -39,7 +39,7 @@ pub(crate) struct Merged {
     pub(crate) file: Arc<Text>,
     /// Whether there is all that was inherited: else nothing is missing beside it.
     pub(crate) whole: bool,
-    /// Where each setting comes from, in words.
+    /// The source of each setting, in words.
     pub(crate) sources: BTreeMap<String, String>,
 }
 
@@ -50,7 +50,7 @@ const CHIP: &str = "floatgate.chip/1";
 /// A chain of `base` longer than this is refused: no library needs it.
 const LONGEST_CHAIN: usize = 16;
 
-/// A key on the command line has at most so many parts; no setting has as many.
+/// The greatest number of parts of a key on the command line. No setting has as many.
 const DEEPEST_KEY: usize = 16;
 
 /// Ways of saying one thing: the section, its keys by way, and what to do about several.
@@ -117,7 +117,7 @@ pub(crate) fn merge(
     (!unread).then_some(Merged { tree, file, whole, sources })
 }
 
-/// Puts `high` over `low`. What `high` chooses displaces what excludes it.
+/// Puts `high` over `low`. A choice of `high` replaces settings that exclude it.
 fn put(low: &mut TomlTable, mut high: TomlTable) {
     for (name, ways, _) in WAYS {
         let (Some(low), Some(high)) = (low.section(name), high.section(name)) else {
@@ -218,7 +218,7 @@ impl Loader<'_> {
             return;
         };
         let label = if found == other {
-            format!("expected \"{expected}\": a drive names its `chip`, a chip is no drive")
+            format!("expected \"{expected}\": a drive file names its `chip`, and is not one")
         } else {
             format!("this version reads \"{expected}\"")
         };

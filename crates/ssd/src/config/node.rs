@@ -13,9 +13,9 @@ use toml::de::{DeInteger, DeTable, DeValue};
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where it stands.
+    /// Its place.
     pub place: TextPlace,
-    /// What it is.
+    /// Its value.
     pub value: Value,
 }
 
@@ -39,14 +39,14 @@ pub struct TomlTable(pub BTreeMap<String, KeyEntry>);
 /// One key of a table.
 #[derive(Clone, Debug)]
 pub struct KeyEntry {
-    /// Where the key stands.
+    /// The place of the key.
     pub key: TextPlace,
     /// Its value.
     pub node: Node,
 }
 
 impl Node {
-    /// What the value is, for messages.
+    /// The kind of the value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Text(_) => "text",
@@ -174,7 +174,7 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// What a text of TOML holds, and what is wrong with it: then the values are not whole.
+/// The values of a text of TOML, and its mistakes. With mistakes, the values are not complete.
 pub fn located(body: &str) -> (TomlTable, Vec<ConfigError>) {
     parse(&Text::new("", body, Origin::File, 0))
 }
@@ -198,7 +198,7 @@ pub(crate) fn parse(text: &Arc<Text>) -> (TomlTable, Vec<ConfigError>) {
             reading.log.push(ConfigError::new(kind, message, &place, error.message()));
         }
     }
-    // What is in a text that is not TOML is guessed.
+    // The content of a text that is not TOML is guessed.
     let guessed = !errors.is_empty();
     let table = if guessed { TomlTable::default() } else { reading.table(table.into_inner()) };
     (table, reading.log.errors())

@@ -15,7 +15,7 @@ pub fn render(errors: &[ConfigError], color: bool) -> String {
 fn one(error: &ConfigError, renderer: &Renderer) -> String {
     let group = Level::ERROR.primary_title(error.message.as_str()).id(error.kind.name());
     let mut group = match error.marks.first() {
-        // What is missing has no line: the file's name is all there is to show.
+        // A missing setting has no line, so only the file's name can be shown.
         Some(Mark { place, .. }) if place.range == (0..0) => {
             group.element(Origin::path(place.name()))
         }

@@ -20,17 +20,17 @@ use serde_json::{Value as Json, json};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// A page has at most so many mapping units.
+/// The greatest number of mapping units in a page.
 pub(crate) const MOST_UNITS: u64 = 64;
 
 /// Pages programmed while ageing, after which a checkpoint is kept.
 const CHECKPOINT: u64 = 1 << 29;
 
-/// A write buffer holds at most so many pages.
+/// The greatest number of pages in a write buffer.
 const BUFFER_PAGES: u64 = 1 << 30;
 
-/// What all dies program at once: a program unit each, or one of each plane where any planes share a
-/// program.
+/// The bytes that all dies program at once: a program unit each, or one of each plane if any planes
+/// share a program.
 pub(crate) fn at_once(geometry: &Geometry, multi_plane: MultiPlane) -> Bytes {
     let unit = u64::from(geometry.slots_per_program()) * geometry.page_size().get();
     let (flash, units) = (geometry.flash(), geometry.units());
@@ -84,7 +84,8 @@ pub(crate) fn resolve(
     (file.buffer.size, file.buffer.units_per_die) = (Some(buffer_size?), None);
     let ((timing, soft_reads), reliability) = (timing?, reliability?);
 
-    // What is echoed is the file with nothing open, without what only says how it was written.
+    // The echo is the file with every value resolved, without settings that only say how it was
+    // written.
     let based = file.base.take().map(|base| format!("based on {base}"));
     let summary = file.summary.take().or(based).unwrap_or_default();
     let exported = u64::from(logical_pages) * geometry.page_size().get();
@@ -105,7 +106,7 @@ pub(crate) fn resolve(
     if let Some(Json::Object(echo)) = resolved.get_mut("reliability")
         && !reliability.model_on()
     {
-        // What only the model of the cells asks for is echoed where somebody gave it.
+        // Settings that only the model of the cells uses are echoed if they were given.
         let given = |key: &str| !from(&format!("reliability.{key}"), Origin::Default);
         echo.retain(|key, _| ALWAYS.contains(&key.as_str()) || given(key));
     }
@@ -155,8 +156,8 @@ pub(crate) fn resolve(
     })
 }
 
-/// What of a resolved drive can shape its state before the run, but for the policies and what they
-/// are told; `by_requests`: the state is made from the workload.
+/// The part of a resolved drive that can shape its state before the run, except the policies and
+/// the facts for them. `by_requests`: the state is made from the workload.
 pub(crate) fn before_run(resolved: &Json, by_requests: bool) -> Json {
     let mut left = resolved.clone();
     for (path, key) in all(File::KEYS) {
@@ -195,7 +196,7 @@ impl Work<'_> {
         T::read(At { node, path, log: &Log::default() })
     }
 
-    /// Where a setting stands, in a text that the user wrote.
+    /// The place of a setting in a text that the user wrote.
     fn place(&self, path: &str) -> Option<&TextPlace> {
         let node = self.tree.at(path)?;
         Some(&node.place).filter(|place| place.text.origin != Origin::Default)
@@ -419,7 +420,7 @@ impl Work<'_> {
                 self.fail(ConfigErrorKind::Value, message, &[low, high]);
             }
         };
-        // What was found wrong is compared with nothing else: so the last of the three is first.
+        // A value with a mistake is not compared with others. So the last of the three is first.
         let (start, stop) = ("ftl.gc.start", "ftl.gc.stop");
         let none = "0 (no background collection), or at least `ftl.gc.stop`";
         below(("ftl.gc.background-stop", none), (stop, ""), 1);
@@ -427,9 +428,10 @@ impl Work<'_> {
         self.pace();
     }
 
-    /// Whether collection that goes as the host writes begins early enough: with fewer free blocks than
-    /// this, it begins when the host opens the last block that it may have. What has to be collected until
-    /// it is full comes in whole victims, which may be more than a block gives time for.
+    /// Whether collection at the pace of the host begins early enough. With fewer free blocks than
+    /// this, it begins when the host opens the last block that it may have. The collection needed
+    /// until that block is full comes in whole victims, which may take more time than a block
+    /// gives.
     fn pace(&self) {
         const LEAST: u32 = 3;
         let [start, background] = ["ftl.gc.start", "ftl.gc.background-stop"];
@@ -504,7 +506,8 @@ impl Work<'_> {
         let own = u64::from(stop) + 2;
         let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));
         let kept = kept.div_ceil(g.pages_per_block().into());
-        // What each block may keep that reclaiming it does not gain: a program unit less one page.
+        // The slots that each block may keep and that reclaiming it does not gain: a program unit
+        // less one page.
         let unit = u64::from(g.slots_per_program());
         let padded = (unit - 1) * g.blocks_per_plane() as u64;
         let padded = padded.div_ceil(g.pages_per_block().into());
@@ -555,7 +558,7 @@ impl Work<'_> {
             } else {
                 ("mapping unit", "ftl.mapping-unit")
             };
-            let message = format!("a {what} of {page} is no multiple of a sector of {unit}");
+            let message = format!("a {what} of {page} is not a multiple of a sector of {unit}");
             let label = format!("the {what}");
             self.fail(
                 ConfigErrorKind::Value,
@@ -587,7 +590,7 @@ impl Work<'_> {
 
     fn workload(&self) {
         for (key, _) in all(WorkloadSettings::KEYS).iter().filter(|(key, _)| key != "shift") {
-            // What a key may hold, the generator itself knows best.
+            // The generator itself knows best which values a key may hold.
             let path = format!("workload.{key}");
             let node = self.tree.at(&path).filter(|_| self.log.is_sound(&path));
             let Some(value) = node.map(Node::to_json) else { continue };
@@ -673,7 +676,7 @@ fn whole_pages(pages: f64) -> u64 {
     if (pages - near).abs() < 1e-6 { near as u64 } else { pages.floor() as u64 }
 }
 
-/// What a generator says of a value, with the word that was meant.
+/// A generator's message about a value, with the word that was probably meant.
 fn told(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let mut words = said.split('`').skip(1).step_by(2);

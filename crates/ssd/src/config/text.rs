@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What kind of text a setting was written in.
+/// The kind of text in which a setting was written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
     /// The drive file, or a drive or a chip that it inherits from.
@@ -56,12 +56,12 @@ impl TextPlace {
         Self::new(text, 0..text.body.len())
     }
 
-    /// Where what is said there begins in its text, in bytes.
+    /// The first byte of this place in its text.
     pub fn start(&self) -> usize {
         self.range.start
     }
 
-    /// Where a part of its text stands.
+    /// The place of a part of its text.
     pub(crate) fn part(&self, part: &str) -> Self {
         let start = part.as_ptr().addr() - self.text.body.as_ptr().addr();
         Self::new(&self.text, start..start + part.len())
@@ -84,7 +84,7 @@ impl TextPlace {
         before[line..].chars().count() + 1
     }
 
-    /// What stands there.
+    /// The text at the place.
     pub(crate) fn text(&self) -> &str {
         &self.text.body[self.range.clone()]
     }

@@ -85,7 +85,7 @@ impl Work<'_> {
         Some((timing, soft_reads))
     }
 
-    /// What moves inside a plane need.
+    /// The requirements of moves inside a plane.
     pub(crate) fn copyback(&self) {
         let path = "ftl.copyback";
         if self.tree.at(path).is_none() {
@@ -111,7 +111,7 @@ impl Work<'_> {
         }
     }
 
-    /// What a cache register needs.
+    /// The requirements of a cache register.
     fn cache(&self, keys: &TimingSettings) {
         let (path, Some(cache)) = ("timing.cache", keys.cache) else { return };
         let data_first = |bus: BusSettings| bus.first == ChannelFirst::Data;

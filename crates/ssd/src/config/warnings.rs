@@ -1,4 +1,5 @@
-//! What of a drive could not matter, or holds the rest of it back: known before a run.
+//! Settings of a drive that have no effect, or that limit the rest of it. They are known before a
+//! run.
 
 use super::drive::{BufferKind, Drive};
 use super::resolve::at_once;
@@ -58,8 +59,8 @@ impl Drive {
         warns.then(|| {
             format!(
                 "the write buffer of {} is smaller than the {} that {dies} dies program at once ({} \
-                 each): writes keep at most {:.0} % of the dies busy; `buffer.units-per-die = 2` \
-                 instead of its size gives it twice what they need",
+                 each). Writes keep at most {:.0} % of the dies busy. With `buffer.units-per-die = \
+                 2` instead of a size, it holds two programs for each die",
                 Bytes::new(size),
                 Bytes::new(needed),
                 Bytes::new(needed / dies as u64),

@@ -111,18 +111,18 @@ impl Busy {
     }
 }
 
-/// What a die is doing.
+/// The activity of a die.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     /// Nothing.
     Idle,
     /// Nothing yet: it looks round once everything of this instant has arrived.
     Gathering,
-    /// Nothing at this instant: what it has done has consequences, and then it chooses. Whatever
-    /// comes now waits in its lanes.
+    /// Nothing at this instant. Its last command has consequences, and then it chooses. Operations
+    /// that come now wait in its lanes.
     Choosing,
-    /// Where data goes first: waits for a turn on the channel to begin. Where there is a cache register:
-    /// waits for that.
+    /// If data goes first: it waits for a turn on the channel. With a cache register: it waits for
+    /// the register.
     Asking,
     /// The same: takes its command, and data on its way in.
     Beginning,
@@ -183,7 +183,7 @@ impl Die {
         self.started = now;
     }
 
-    /// What ran is done. Returns how long it was on the die.
+    /// The running command is done. Returns how long it was on the die.
     #[inline]
     pub(super) fn finish(&mut self, now: Time) -> Dur {
         let ran = now - self.started;
@@ -192,8 +192,8 @@ impl Die {
         ran
     }
 
-    /// What the die does changes, and its command goes on: the time so far is booked. Returns how long
-    /// that is.
+    /// The die changes its activity, and its command continues. Counts the time so far, and returns
+    /// it.
     pub(super) fn close(&mut self, now: Time) -> Dur {
         let ran = now - self.started;
         *self.busy.of(self.works_for()) += ran;
@@ -406,8 +406,8 @@ mod tests {
     use kernel::Rng;
     use std::collections::BTreeMap;
 
-    /// Against a sorted map of what waits, by random steps: the first of each lane is always the one that
-    /// came first, and what is taken out of a lane comes in order.
+    /// The lanes are compared with a sorted map of waiting operations, by random steps. The first
+    /// of each lane is always the one that came first, and operations leave a lane in order.
     #[test]
     fn a_lane_keeps_its_order_whatever_comes_late() {
         let mut late = 0;

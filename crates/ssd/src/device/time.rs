@@ -1,5 +1,5 @@
-//! What a command takes: the array time of reads, programs, erases and reprogramming, by level, page
-//! type, wear and errors; and the pages that cross the channel.
+//! The time of a command: the array time of reads, programs, erases and reprogramming, by level,
+//! page type, wear and errors, and the pages that cross the channel.
 
 use super::Device;
 use super::cells::{Attempts, Sensed, Target};
@@ -272,7 +272,7 @@ impl Device {
         self.page_time(page_type, level, source, planes)
     }
 
-    /// The same, in so many planes.
+    /// The same, in `planes` planes.
     #[inline(always)]
     fn page_time(&mut self, page_type: usize, level: Level, source: Source, planes: u64) -> Dur {
         self.stats.programmed[source][level][page_type] += planes;

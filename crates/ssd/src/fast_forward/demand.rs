@@ -1,4 +1,5 @@
-//! What a workload writes in each second of one cycle, or in each longer step, which repeats.
+//! The bytes that a workload writes in each second, or in each longer step, of one cycle. The cycle
+//! repeats.
 
 use kernel::Dur;
 use workload::{TraceError, Workload};
@@ -14,7 +15,7 @@ pub(super) struct DemandStep {
     pub(super) quiet: u32,
 }
 
-/// What the host writes in each step of a cycle.
+/// The bytes that the host writes in each step of a cycle.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Demand {
     pub(super) steps: Vec<DemandStep>,
@@ -39,7 +40,7 @@ pub enum DemandError {
     /// Nothing is written.
     #[error("nothing is written, so nothing wears out")]
     NoWrites,
-    /// A number is no demand.
+    /// A number that cannot be a demand.
     #[error("a demand of {0} bytes in a second: it must be a number from 0 to 10^15")]
     Number(f64),
     /// The two columns of numbers do not belong together.

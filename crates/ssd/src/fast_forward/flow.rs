@@ -8,10 +8,10 @@ use ftl::Life;
 use kernel::Dur;
 use policies::throttle::{Epoch, Machine, RatedCells, Rests, Settings, ThrottleCounts};
 
-/// What is to be advanced, and how far.
+/// The state to advance, and the target.
 #[derive(Clone, Debug)]
 pub struct ForwardPlan<'a> {
-    /// What the host writes.
+    /// The writes of the host.
     pub demand: &'a Demand,
     /// Bytes programmed for each byte of the host.
     pub waf: f64,
@@ -73,24 +73,24 @@ pub struct Forecast {
     pub periods: u64,
     /// Sums, series and delays.
     pub ledger: Ledger,
-    /// What a dynamic throttle counted.
+    /// The counts of a dynamic throttle.
     pub tally: Option<ThrottleCounts>,
     /// Its first epochs.
     pub epochs: Vec<Epoch>,
 }
 
-/// Periods and windows of a life, at most: seconds of computing. Where a throttle would have more, its
-/// periods or windows are longer.
+/// The greatest number of periods and windows of a life, which is seconds of computing. If a
+/// throttle would have more, its periods or windows are longer.
 const MOST_PERIODS: u64 = 400_000_000;
 const MOST_WINDOWS: u64 = 4_000_000;
 
 /// Periods between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 22;
 
-/// Where the demand has come to.
+/// The position in the demand.
 struct Position {
     step: usize,
-    /// What of that step has been served, in seconds.
+    /// The part of that step that has been served, in seconds.
     done: f64,
     /// Whole steps served.
     passed: u64,
@@ -255,7 +255,7 @@ impl Wear {
         }
     }
 
-    /// A period ended, at `seconds`, in which so many bytes were programmed of so many in all.
+    /// A period ended at `seconds`. It programmed a number of bytes, and all so far another.
     #[inline]
     fn add(&mut self, bytes: f64, programmed: f64, seconds: f64, period: f64) {
         if programmed >= self.safe {
@@ -271,7 +271,7 @@ impl Wear {
     #[cold]
     fn look(&mut self, programmed: f64, seconds: f64) {
         self.safe = self.raw_bytes * self.cells.limit(seconds / 3600.0);
-        // What ends exactly at the limit, but for rounding, has reached its target.
+        // A life that ends exactly at the limit, except for rounding, has reached its target.
         if programmed > self.safe * (1.0 + 1e-9) {
             self.out = Some((seconds, programmed));
             self.safe = f64::INFINITY;

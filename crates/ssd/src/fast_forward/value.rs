@@ -7,9 +7,9 @@ use crate::config::Drive;
 use kernel::Dur;
 use serde_json::{Value, json};
 
-/// The result of a fast-forward, `floatgate.fast-forward/1`. `workload` names what was written, if
-/// it was no list of numbers; `measured` is the event simulation, if there was one; a page write
-/// takes `page_write_ns` without throttle.
+/// The result of a fast-forward, `floatgate.fast-forward/1`. `workload` names the workload, unless
+/// the demand was a list of numbers. `measured` is the event simulation, if there was one. A page
+/// write takes `page_write_ns` without throttle.
 // Long for the keys of a result, which stand here in one place.
 pub fn value(
     drive: &Drive,
@@ -116,7 +116,8 @@ fn of_demand(demand: &Demand) -> Value {
     })
 }
 
-/// Points of the distribution of page delays: so many ns, and the share of pages with at most that.
+/// Points of the distribution of page delays: a delay in ns, and the share of pages with at most
+/// that.
 fn distribution(outcome: &Forecast) -> Vec<(u64, f64)> {
     let shares = (0..100).map(|p| f64::from(p) / 100.0).chain([0.995, 0.999, 0.9999, 1.0]);
     shares.map(|q| (outcome.ledger.delays.quantile_ns(q), q)).collect()

@@ -1,6 +1,6 @@
-//! When requests arrive: the recorded times of an open loop, the free places of a closed one, think
-//! times, and closed loops beside all that. It pushes them into the drive through the interface that
-//! others may use as well.
+//! The times of arrivals: the recorded times of an open loop, the free places of a closed one,
+//! think times, and closed loops beside all that. It submits requests through the same interface as
+//! any other client.
 
 use super::backlog::Backlog;
 use super::flows::Arbiter;
@@ -151,7 +151,7 @@ pub(crate) struct Feeder {
     shift: Dur,
     /// The recorded time of the previous request, for think times.
     previous: Time,
-    /// What arrivals found, where they do not wait for completions.
+    /// The backlog that arrivals found, if they do not wait for completions.
     backlog: Option<Box<Backlog>>,
     closed: Vec<RunningLoop>,
     /// Some closed loop may ask.
@@ -191,8 +191,8 @@ impl Feeder {
         }
     }
 
-    /// Lets an arbiter choose between flows of these weights, with so many requests inside at most; each
-    /// closed loop says whose it is.
+    /// Lets an arbiter choose between flows of these weights, with at most `inside` requests in the
+    /// drive. Each closed loop names its flow.
     pub(crate) fn arbitrate(
         &mut self,
         settings: &Host,
@@ -215,12 +215,12 @@ impl Feeder {
         self.closed.iter().chain(self.arbiter.iter().flat_map(|arbiter| arbiter.loops()))
     }
 
-    /// What the arbiter counted, if there is one.
+    /// The counts of the arbiter, if there is one.
     pub(crate) fn arbiter_counters(&self) -> Vec<(&'static str, f64)> {
         self.arbiter.as_ref().map_or_else(Vec::new, |arbiter| arbiter.counters())
     }
 
-    /// What shows that the drive could not keep up with the arrivals by `end`, if it could not.
+    /// The evidence that the drive could not keep up with the arrivals by `end`, if it could not.
     pub(crate) fn overload(&self, end: Time) -> Option<Overload> {
         let outside = self.arbiter.as_ref().map(|arbiter| arbiter.backlog());
         outside.unwrap_or(self.backlog.as_deref())?.overload(end)
@@ -307,7 +307,7 @@ impl Feeder {
     #[cold]
     #[inline(never)]
     fn push_closed<D: DriveInterface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
-        // What a buffer answers at once makes a place at once.
+        // An immediate answer of the buffer frees a place immediately.
         while std::mem::take(&mut self.closed_due) {
             for of in 0..self.closed.len() {
                 if let Some(request) = self.closed[of].take(drive.now())? {
@@ -328,7 +328,7 @@ impl Feeder {
     }
 }
 
-/// What a session asks of it: requests come one by one, each at the instant at which it arrives.
+/// The calls of a session: requests come one by one, each at the instant at which it arrives.
 impl Feeder {
     /// From now on the end of the source is not the end of the requests.
     pub(crate) fn expect_more(&mut self) {
@@ -370,7 +370,7 @@ impl Feeder {
     }
 }
 
-/// What a run asks of it, in the order of a turn. With an arbiter, that does all this.
+/// The calls of a run, in the order of a turn. With an arbiter, the arbiter does all this.
 impl Feeder {
     /// Plans the first arrival and pushes what arrives at once.
     pub(crate) fn start<D: DriveInterface>(

@@ -1,4 +1,4 @@
-//! What a flush waits for: every write that came before it and could still be lost.
+//! The set that a flush waits for: every write that came before it and could still be lost.
 //!
 //! Flushes cut the writes into *epochs*. Each write, and each page of a volatile buffer, is counted
 //! in the epoch in which it came, until it is safe. A flush ends an epoch, and is done when nothing
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 pub(crate) struct Barrier {
     /// The number of the current epoch.
     current: u32,
-    /// What is not safe of it.
+    /// The writes of it that are not safe.
     open: u32,
     /// The epochs before it that are not all safe, oldest first: how much is not, and the flush
     /// that waits for it.

@@ -1,11 +1,12 @@
 //! The write buffer: pages that the host has written and that flash does not hold yet.
 //!
-//! A page that the host writes gets a *place*, its data *arrive* there over the port, and from then on
-//! it may be *sent* to flash; it keeps its place until its program is done. A page that was not sent may
-//! be written over in place, and then never reaches flash; the least recently written is sent first.
-//! A page that somebody waits for (a flush, or a write that is done only when it is safe) is sent as
-//! soon as it has arrived, and takes no more writes: one that comes gets a place of its own. Once the
-//! host has nothing more to ask, everything is sent: a run ends with what it wrote in flash.
+//! A page that the host writes gets a *place*. Its data *arrive* there over the port, and from then
+//! on it may be *sent* to flash. It keeps its place until its program is done. A page that was not
+//! sent may be overwritten in place, and then never reaches flash. The least recently written page
+//! is sent first.
+//! A flush may wait for a page, or a write that is done only when it is safe. Such a page is sent
+//! as soon as it has arrived, and takes no more writes: the next one gets a place of its own. Once
+//! the host has no more requests, everything is sent. So a run ends with all its writes in flash.
 
 use super::port::Port;
 use crate::config::{self, BufferKind};
@@ -17,7 +18,7 @@ use std::collections::BTreeSet;
 /// The end of the list of unsent pages, or of the free places.
 const END: u32 = u32::MAX;
 
-/// Which 64ths of a page are meant.
+/// The 64ths of a page that a write covers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PageParts(u64);
 
@@ -51,7 +52,7 @@ pub(crate) struct Flush {
     pub(crate) partial: bool,
 }
 
-/// What was counted, in pages.
+/// The counts, in pages.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct BufferCounts {
     /// Places.
@@ -71,7 +72,7 @@ pub struct BufferCounts {
 /// How far a page is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum State {
-    /// Its data come over the port, from so many writes.
+    /// Its data come over the port, from this number of writes.
     Arriving(u32),
     /// It may be sent.
     Unsent,
@@ -93,13 +94,13 @@ struct Entry {
     answers: Option<u32>,
     /// The epoch of writes that it belongs to (see [`Barrier`](super::Barrier)).
     epoch: u32,
-    /// What the last write of it was pushed with.
+    /// The token of its last write.
     token: u32,
     before: u32,
     after: u32,
 }
 
-/// What the host writes of a page.
+/// A write of the host to a page.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Data {
     pub(crate) parts: PageParts,
@@ -116,7 +117,7 @@ pub(crate) struct Write {
     pub(crate) epoch: u32,
     /// It is done only when it survives a loss of power.
     pub(crate) forced: bool,
-    /// What it was pushed with.
+    /// The token with which it was submitted.
     pub(crate) token: u32,
 }
 
@@ -128,7 +129,7 @@ pub(crate) struct Placed {
     pub(crate) new: bool,
 }
 
-/// What becomes of a page whose data have arrived.
+/// The next state of a page whose data have arrived.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Arrived {
     /// It stays, or more of it comes.
@@ -147,7 +148,7 @@ pub(crate) struct Flushed {
     /// The write that is done with it.
     pub(crate) answers: Option<u32>,
     pub(crate) epoch: u32,
-    /// What the last write of it was pushed with.
+    /// The token of its last write.
     pub(crate) token: u32,
 }
 
@@ -258,7 +259,7 @@ impl Buffer {
         if came_before || self.taken == self.capacity {
             return None;
         }
-        // What is written anew is not given up; older copies are placed before this one.
+        // A page that is written again is not given up: older copies are placed before this one.
         if !self.dead.is_empty() {
             self.dead.remove(&lpn);
         }
@@ -299,7 +300,7 @@ impl Buffer {
         let State::Arriving(writes) = &mut entry.state else { unreachable!("it was arriving") };
         *writes -= 1;
         if *writes > 0 {
-            // Who waits for a page is the last that writes it.
+            // The last write of a page waits for it.
             return (true, Arrived::Stays);
         }
         self.arriving -= 1;

@@ -15,11 +15,11 @@ use policies::{Arbitration, ArbitrationPolicy, HeadView};
 use std::collections::VecDeque;
 use workload::{Request, RequestSource};
 
-/// Where the time of arrival does not say which requests are read, at most so many are read to find the
-/// next one of each flow.
+/// If the time of arrival does not decide which requests are read, at most this number is read to
+/// find the next one of each flow.
 const AHEAD: usize = 1 << 20;
 
-/// What comes to one flow from one place: from the stream of all, or from a closed loop.
+/// The requests of one flow from one source: from the stream of all, or from a closed loop.
 struct Lane {
     flow: u8,
     /// Requests that were read and have not gone in. Of a closed loop it holds one at most.
@@ -33,7 +33,7 @@ struct Lane {
     thinks: bool,
 }
 
-/// What the arbiter knows of a flow.
+/// The arbiter's knowledge of a flow.
 #[derive(Copy, Clone)]
 struct FlowState {
     weight: u32,
@@ -282,14 +282,14 @@ impl Arbiter {
         self.inbox.expect_more(more);
     }
 
-    /// A request has come. Where all places are taken it is read when one is free, as in a run.
+    /// A request has come. If all places are taken, it is read when one is free, as in a run.
     pub(crate) fn come(&mut self, now: Time) {
         if !self.blocked {
             self.wake(now);
         }
     }
 
-    /// What arrives now has arrived.
+    /// Requests that arrive now have arrived.
     pub(crate) fn wake(&mut self, now: Time) {
         self.horizon = now;
     }

@@ -1,5 +1,5 @@
-//! The host's side: requests that wait to be pushed into the drive, requests inside it, the controller
-//! and the link that they pass, and the write buffer that answers some of them.
+//! The host's side: requests that wait outside the drive and requests inside it, the controller and
+//! the link that they pass, and the write buffer that answers some of them.
 
 mod arrival;
 mod backlog;

@@ -22,7 +22,7 @@ pub(crate) struct Port {
     access: Dur,
     rate: Option<Bandwidth>,
     way: Server,
-    /// What is on its way, in the order of its end.
+    /// The transfers on their way, in the order of their end.
     queue: VecDeque<(Time, Transfer)>,
 }
 

@@ -1,8 +1,9 @@
-//! Program buffers: where one command programs several pages, those that are to be written wait in memory for
-//! others to be programmed with.
+//! Program buffers. If one command programs several pages, writes wait in memory for others to be
+//! programmed with.
 //!
-//! A page that is written over there, or given up, never reaches flash; its operation rides along, and
-//! is done with the others. A program buffer is *flushed* when it is full or due; what it lacks then is padding.
+//! A page that is overwritten there, or given up, never reaches flash. Its operation stays as a
+//! superseded write and is done with the others. A buffer is *flushed* when it is full or due.
+//! Missing pages are then padding.
 
 use crate::ops::Ops;
 use ftl::Lpn;
@@ -20,7 +21,8 @@ struct ProgramBuffer {
     due: Option<Time>,
 }
 
-/// The program buffers of a drive: those of urgent writes, where they have blocks of their own, come last.
+/// The program buffers of a drive. Those of urgent writes, if these have blocks of their own, come
+/// last.
 pub(crate) struct ProgramBuffers {
     each: Vec<ProgramBuffer>,
     /// Pages of a full program buffer.
@@ -30,7 +32,7 @@ pub(crate) struct ProgramBuffers {
 }
 
 impl ProgramBuffers {
-    /// So many program buffers of `size` pages.
+    /// Empty program buffers of `size` pages.
     pub(crate) fn new(program_buffers: usize, size: u32) -> Self {
         let each = (0..program_buffers).map(|_| ProgramBuffer::default()).collect();
         Self { each, size: size as usize, held: 0 }
@@ -48,7 +50,7 @@ impl ProgramBuffers {
         self.held
     }
 
-    /// Whether a page waits in a program buffer: `at`, or that of urgent writes beside it.
+    /// Whether a page waits in a program buffer: in `at`, or in that of urgent writes beside it.
     #[inline]
     pub(crate) fn find(&self, at: usize, apart: usize, lpn: Lpn) -> Option<usize> {
         let mut both = [at, at + apart].into_iter().filter(|at| *at < self.each.len());
@@ -81,7 +83,7 @@ impl ProgramBuffers {
         program_buffer.superseded.push(op);
     }
 
-    /// A program buffer that is not empty is flushed at a time at the latest.
+    /// A program buffer that is not empty is flushed at `due` at the latest.
     pub(crate) fn flush_at(&mut self, at: usize, due: Time) {
         let program_buffer = &mut self.each[at];
         if !program_buffer.ops.is_empty() || !program_buffer.superseded.is_empty() {
@@ -115,8 +117,8 @@ impl ProgramBuffers {
         self.each.iter().position(|program_buffer| program_buffer.due.is_some_and(|due| due <= now))
     }
 
-    /// Empties a program buffer: its operations as a group, those with pages first, in order. The first, if
-    /// there is any.
+    /// Empties a program buffer. Returns the first of its operations as a group, those with pages
+    /// first, in order.
     pub(crate) fn take(&mut self, at: usize, ops: &mut Ops) -> Option<u32> {
         let program_buffer = &mut self.each[at];
         self.held -= program_buffer.ops.len() + program_buffer.superseded.len();
@@ -154,7 +156,7 @@ mod tests {
             assert!(!lay(&mut program_buffers, at, page));
             assert_eq!(program_buffers.fullest(), fullest, "after page {page}");
         }
-        // A page that is written over takes no more room, and is no page more.
+        // A page that is overwritten takes no more space, and does not count as another page.
         assert!(!lay(&mut program_buffers, 3, 2));
         assert_eq!((program_buffers.fullest(), program_buffers.held()), (2, 6));
     }

@@ -31,7 +31,7 @@ pub struct ClassStats {
     pub bytes: u64,
     /// Their latencies: completion minus arrival.
     pub latency: Histogram,
-    /// Where their time went.
+    /// The parts of their time.
     pub delays: ByLatency,
 }
 
@@ -54,7 +54,7 @@ pub struct PageStats {
     pub latency: TimeSum,
 }
 
-/// What the host's requests came to.
+/// The totals of the host's requests.
 #[derive(Clone, Default, Debug)]
 pub struct Stats {
     /// Requests by [`Class`].
@@ -73,7 +73,7 @@ pub struct Stats {
     pub rmw_reads: u64,
     /// Host reads of pages that the map does not know, answered by flash or not.
     pub unmapped_reads: u64,
-    /// Where writes that change a part of a page begin and end: all these bytes combined by *or*.
+    /// The bounds of writes that change a part of a page: all these bytes combined by *or*.
     pub partial_bounds: u64,
     /// Host reads of pages on their way to flash that the controller answered from its memory.
     pub pending_reads: u64,
@@ -115,7 +115,7 @@ pub(crate) struct Inside {
     /// Time spent outside before the drive took it in, in ns.
     pub(crate) outside: u64,
     next_free: u32,
-    /// What whoever pushed it knows it by.
+    /// The token by which its client knows it.
     pub(crate) token: u32,
 }
 
@@ -149,7 +149,7 @@ impl Inside {
 /// A request is done.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Completion {
-    /// What it was pushed with.
+    /// The token with which it was submitted.
     pub token: u32,
     /// From its arrival until now.
     pub latency: Dur,
@@ -167,7 +167,8 @@ pub struct Completion {
 pub struct Safe {
     /// The page, counted from the first of the address space.
     pub page: u32,
-    /// What the write was pushed with: it is safe, and so are all writes of the page that the drive took in before it.
+    /// The token of the write. It is safe, and so are all earlier writes of the page that the drive
+    /// took in.
     pub token: u32,
 }
 
@@ -181,7 +182,7 @@ pub(crate) struct Requests {
     pub(crate) done: VecDeque<Completion>,
     /// Pages that became safe and were not told yet, if somebody wants to know.
     pub(crate) safe: Option<VecDeque<Safe>>,
-    /// What flushes wait for.
+    /// The writes that flushes wait for.
     pub(crate) barrier: Barrier,
     pub(crate) stats: Stats,
 }

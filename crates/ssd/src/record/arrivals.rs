@@ -67,8 +67,8 @@ impl ArrivalColumns {
     }
 }
 
-/// What a table of requests says of itself, but for its schema and version. `requests` and `span` were
-/// counted; `origin` is the recorded time of the first.
+/// The description of a table of requests, without its schema and version. `requests` and `span`
+/// were counted; `origin` is the recorded time of the first.
 pub fn described(
     about: &About,
     (requests, span): (u64, u64),

@@ -1,6 +1,6 @@
-//! What a run leaves beside its report: a row for each request, a series over time, a row for each
-//! block. They come as columns of plain numbers; whoever takes them knows how to keep them.
-//! `docs/results.md` says what each column means.
+//! The records of a run beside its report: a row for each request, a series over time, and a row
+//! for each block. They are columns of plain numbers, and the caller stores them. `docs/results.md`
+//! explains each column.
 //!
 //! Recording is off unless somebody asks for it, and changes nothing in the run. A drive that does
 //! not record pays one comparison for each event and one test for each request.
@@ -28,7 +28,7 @@ pub use tables::{Column, Values};
 pub enum RunTable {
     /// Completed requests, in order of completion; in parts of up to [`CHUNK`] rows.
     Requests,
-    /// What was counted, by stretches of time that follow one another.
+    /// The counts, by consecutive stretches of time.
     Series,
     /// The blocks as the run left them.
     Blocks,
@@ -59,7 +59,7 @@ pub const CHUNK: usize = 1 << 12;
 /// each table that is kept. The answer `false` stops the run.
 pub type Sink = Box<dyn FnMut(RunTable, Vec<Column>) -> bool + Send>;
 
-/// What is looked at when a row ends, besides the FTL.
+/// The sources of a row when it ends, besides the FTL.
 pub(crate) struct DriveView<'a> {
     /// The instant: nothing has happened after it.
     pub(crate) at: Time,

@@ -6,7 +6,7 @@ use crate::ops::Spent;
 use kernel::Dur;
 use nand::{Each, Key, Part, Parts};
 
-/// What is kept of a request.
+/// The record of a request.
 struct Row {
     arrival_ns: u64,
     latency_ns: u64,

@@ -1,4 +1,4 @@
-//! What was counted, over time.
+//! The counts, over time.
 //!
 //! Nothing is counted twice: at the end of each row the counters of the run are copied, and a row
 //! is the difference of two copies. So every sum over rows is the total of the run. Without a fixed
@@ -17,7 +17,7 @@ const ROWS: usize = 2048;
 /// The first length of a row, where none is fixed: short runs have fine rows.
 const FIRST: Dur = Dur::us(1);
 
-/// What one class of requests came to since the run began.
+/// The totals of one class of requests since the run began.
 #[derive(Copy, Clone, Default)]
 struct ClassCounts {
     requests: u64,
@@ -201,12 +201,12 @@ impl Rows<'_> {
         Column::f64(name, self.map(value))
     }
 
-    /// What a counter rose by.
+    /// The increase of a counter.
     fn count(&self, name: impl Into<String>, counter: impl Fn(&Sample) -> u64) -> Column {
         self.u64(name, |from, to| counter(to) - counter(from))
     }
 
-    /// What a sum of times rose by; a row cannot hold more than 585 years of them.
+    /// The increase of a sum of times. A row cannot hold more than 585 years of them.
     fn sum_ns(&self, name: impl Into<String>, sum: impl Fn(&Sample) -> TimeSum) -> Column {
         self.u64(name, |from, to| u64::try_from((sum(to) - sum(from)).as_ns()).unwrap_or(u64::MAX))
     }

@@ -1,10 +1,10 @@
-//! The blocks, as the run leaves them; and the drive as it was at some instants: the blocks that changed since the instant before, and how
-//! long dies and channels were busy meanwhile.
+//! The blocks at the end of the run, and the drive at some instants. An instant has the blocks that
+//! changed since the one before, and how long dies and channels were busy meanwhile.
 //!
-//! Instants lie apart by a length that begins short. When there are [`SNAPSHOTS`], every second one
-//! goes, what changed up to it joins what changed after it, and the length doubles: a run of any
-//! length has between half as many and as many. Between two instants at which nothing happened,
-//! nothing is looked at.
+//! The distance of instants begins short. When there are [`SNAPSHOTS`], every second one is removed,
+//! its changes are joined with those of the next one, and the distance doubles. So a run of any
+//! length has between half as many and as many. If nothing happened between two instants, the
+//! second one is skipped.
 
 use super::{Column, DriveView};
 use crate::device::Busy;
@@ -18,7 +18,7 @@ const SNAPSHOTS: usize = 128;
 /// The first length between two.
 const FIRST: Dur = Dur::ms(1);
 
-/// What can change of a block.
+/// The state of a block that can change.
 #[derive(Copy, Clone, PartialEq, Eq)]
 struct Block {
     valid: u32,
@@ -263,7 +263,7 @@ fn block<K: PolicyTypes>(ftl: &Ftl<K>, part: Part) -> Block {
     }
 }
 
-/// What both tables have of blocks.
+/// The columns of blocks that both tables have.
 fn of_blocks<'a, I>(blocks: impl Fn() -> I, words: &Words) -> [Column; 7]
 where
     I: Iterator<Item = &'a Block>,

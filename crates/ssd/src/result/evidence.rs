@@ -1,4 +1,4 @@
-//! What the sections of a result are made from.
+//! The sources of the sections of a result.
 
 use super::energy::EnergyUse;
 use super::steady::Steadiness;
@@ -21,7 +21,7 @@ pub(crate) struct Evidence<'a, K: PolicyTypes> {
     pub(crate) stats: &'a Stats,
     /// `None` for a drive without `[energy]`.
     pub(crate) energy: Option<&'a EnergyUse>,
-    /// What policies counted themselves, in the order of the families.
+    /// The counters of the policies, in the order of the families.
     pub(crate) counters: &'a [Vec<(&'static str, f64)>],
     pub(crate) sim: &'a Sim<K>,
 }

@@ -29,9 +29,9 @@ use workload::{About, Alignment};
 /// The schema of results.
 const SCHEMA: &str = "floatgate.run/2";
 
-/// The declaration of results as JSON: `schema`; `sections`, the keys with their meaning, unit and
-/// shape; the `tables` and lists of `names` that shapes refer to; the codes of `warnings`, with the
-/// numbers that each puts in doubt.
+/// The declaration of results as JSON. It has `schema`; `sections`, the keys with their meaning,
+/// unit and shape; the `tables` and lists of `names` that shapes refer to. It also has the codes of
+/// `warnings`, with the numbers that each puts in doubt.
 pub fn result_shape() -> Value {
     let mut value = sections::shape();
     value["schema"] = SCHEMA.into();
@@ -39,7 +39,7 @@ pub fn result_shape() -> Value {
     value
 }
 
-/// What a run took, in seconds.
+/// The time of a run, in seconds.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct WallTimes {
     /// By the clock on the wall, preconditioning included.

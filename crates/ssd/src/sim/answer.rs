@@ -32,7 +32,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// What was read has gone to the host.
+    /// The data of a read has gone to the host.
     pub(super) fn page_carried(&mut self, op: u32) {
         let owner = self.device.ops[op].owner;
         if let (Owner::Host(id), Some(host_interface)) = (owner, &mut self.host_interface) {
@@ -61,7 +61,7 @@ impl<K: PolicyTypes> Sim<K> {
                 self.device.ops.remove(op);
             }
             Owner::Buffer(place) => self.flush_done(op, place),
-            Owner::Job(_) => unreachable!("a job's page is no page of the host"),
+            Owner::Job(_) => unreachable!("the host did not ask for a page of a job"),
         }
     }
 
@@ -128,8 +128,8 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// Answers a request without data that waits for nothing. What it asks for has been done by then,
-    /// so that what comes later finds it done.
+    /// Answers a request without data that waits for nothing. Its work is done by then, so later
+    /// requests find it done.
     #[inline]
     pub(super) fn answer(&mut self, id: u32) {
         let since = self.clock.now;

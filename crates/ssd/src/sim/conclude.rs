@@ -1,4 +1,4 @@
-//! What follows when a command is done, in order.
+//! The steps after a finished command, in order.
 
 use super::Sim;
 use super::jobs::Stepped;
@@ -79,7 +79,7 @@ impl<K: PolicyTypes> Sim<K> {
             self.waits.note_programmed(&mut self.device.ops, die, Ppn::from_u32(slot));
         }
         self.conclude_program(die);
-        // 5. Whoever waited for what the job did tries again.
+        // 5. Operations that waited for the job try again.
         self.follow_up(awaited);
         match stepped {
             Stepped::InHand(op) => self.continue_job(die, op),
@@ -105,7 +105,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// One operation is done that is no job's.
+    /// An operation that does not belong to a job is done.
     #[inline(always)] // from one place
     fn conclude_operation(&mut self, die: DieId, op: u32, done: DoneOp) {
         let DoneOp { owner, operation, outcome, modify, superseded, lpn, seq } = done;
@@ -132,8 +132,8 @@ impl<K: PolicyTypes> Sim<K> {
         self.page_done(op, owner);
     }
 
-    /// Whoever waited for what a job has done tries again. `awaited`: a read waits for the page that
-    /// it has programmed.
+    /// Operations that waited for a job try again. `awaited`: a read waits for the page that it has
+    /// programmed.
     #[inline]
     pub(super) fn follow_up(&mut self, awaited: bool) {
         if self.waits.awaits_refresh() && (self.ftl.take_relieved() || awaited) {

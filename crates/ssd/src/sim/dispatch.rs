@@ -182,8 +182,8 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// What is programmed next on a die that is programming takes in its data, where there is a register
-    /// for that. A job that keeps its die goes on before.
+    /// The next program of a die that is programming takes in its data, if there is a register for
+    /// that. A job that keeps its die goes first.
     #[cold]
     pub(super) fn load_next(&mut self, die: DieId) {
         let Some(runs) = self.device.programming(die) else { return };

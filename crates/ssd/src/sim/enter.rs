@@ -82,7 +82,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// Which bytes of its page a page operation of a request is about.
+    /// The bytes of its page that a page operation of a request covers.
     pub(super) fn extent(&self, op: u32) -> (u64, u64) {
         let size = self.ftl.geometry().page_size().get();
         let Owner::Host(id) = self.device.ops[op].owner else { unreachable!("the host asks") };

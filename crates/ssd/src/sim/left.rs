@@ -7,7 +7,7 @@ use super::Sim;
 use ftl::PolicyTypes;
 use kernel::TimeSum;
 
-/// What a drive did after the end of a run, until it was at rest.
+/// The work of a drive after the end of a run, until it was at rest.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct WorkLeft {
     /// Pages moved.
@@ -19,8 +19,8 @@ pub struct WorkLeft {
 }
 
 impl<K: PolicyTypes> Sim<K> {
-    /// Lets the drive do what is left to do after the end of a run. Where its life ended, nothing can be
-    /// said of that.
+    /// Lets the drive do its remaining work after the end of a run. If its life ended, the
+    /// remaining work is not known.
     ///
     /// # Panics
     ///
@@ -46,7 +46,7 @@ impl<K: PolicyTypes> Sim<K> {
         })
     }
 
-    /// What was done up to now.
+    /// The work done so far.
     fn standing(&self) -> WorkLeft {
         let counts = self.ftl.counts();
         WorkLeft {

@@ -1,11 +1,12 @@
-//! A drive in simulated time: the modules, the interface, and the loop between them.
+//! A drive in simulated time: its parts, its interface, and the loop between them.
 //!
-//! The modules know nothing of each other. `host` has the requests inside and the write buffer,
-//! [`ftl`] the map and the jobs, `device` the dies and channels, [`wait`](self) whatever waits for a
-//! condition, `clock` the time. What leads from one module to the next stands here. `take_in` brings a
-//! request through controller and link. `enter` splits it into page operations, which `read`, `write`,
-//! `write_buffer` and `program_buffer` bring to a die, and `answer` answers it. `jobs` does the same for the
-//! FTL's own work. `dispatch` lets a die choose and start. `conclude` completes a command.
+//! The parts have no references to one another. `host` has the requests inside and the write
+//! buffer, [`ftl`] the map and the jobs, `device` the dies and channels. [`wait`](self) has the
+//! operations that wait for a condition, and `clock` the time.
+//! The steps from one part to the next are here. `take_in` brings a request through the controller
+//! and the link, and `enter` splits it. `read`, `write`, `write_buffer` and `program_buffer` bring its
+//! pages to a die, and `answer` answers it. `jobs` does the same for the FTL's own work. `dispatch`
+//! lets a die choose and start, and `conclude` has the steps after a finished command.
 
 mod answer;
 mod blocked;
@@ -71,27 +72,27 @@ pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
 
 /// A drive in simulated time.
 ///
-/// Whoever has requests pushes them with [`Sim::submit`] and lets time pass with
-/// [`Sim::advance`]; [`Sim::run`] does so for a workload.
+/// A client submits requests with [`Sim::submit`] and lets time pass with [`Sim::advance`].
+/// [`Sim::run`] does so for a workload.
 pub struct Sim<K: PolicyTypes> {
-    /// What a read of a page that holds nothing costs.
+    /// The cost of a read of a page that holds no data.
     unmapped_read: UnmappedRead,
-    /// What a read of a page on its way to flash costs.
+    /// The cost of a read of a page on its way to flash.
     pending_read: PendingRead,
     clock: Clock,
     requests: Requests,
-    /// Whoever pushes requests has no more.
+    /// The client has no more requests.
     closed: bool,
-    /// What a request passes before anything else, where that takes time.
+    /// The host interface that a request passes first, if that takes time.
     host_interface: Option<Box<HostInterface>>,
     /// There is a host_interface, or there are flows: something is counted apart.
     apart: bool,
     buffer: Option<Buffer>,
-    /// Where writes wait for others, if one command programs several pages.
+    /// The program buffers in which writes wait for others, if one command programs several pages.
     program_buffers: ProgramBuffers,
     /// How long, if nothing answers the host before.
     program_wait: Dur,
-    /// The pages of a program buffer: memory that is used again and again.
+    /// The pages of a program buffer, in memory that is reused.
     lpns: Vec<Lpn>,
     /// Reads of the request that is taken apart, where pages have several units.
     joined_reads: Vec<JoinedRead>,
@@ -171,14 +172,14 @@ impl<K: PolicyTypes> Sim<K> {
         self.watch.record(recording, sink, flows, &drive_view, &self.ftl);
     }
 
-    /// Counts by flow, of so many.
+    /// Counts by flow, for `flows` flows.
     pub(crate) fn count_flows(&mut self, flows: usize) {
         self.apart |= flows > 0;
         self.requests.stats.flows = (0..flows).map(|_| nand::Each::default()).collect();
     }
 
-    /// Lets an arbiter choose between flows of these weights, with so many requests inside at most, in
-    /// the run that follows; `loops` are the closed ones.
+    /// Lets an arbiter choose between flows of these weights, with a limit of requests inside, in
+    /// the run that follows. `loops` are the closed ones.
     pub fn arbitrate(
         &mut self,
         settings: &Host,
@@ -195,7 +196,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.feeder.as_mut().expect("the run has not begun").close_loops(loops);
     }
 
-    // ── The interface ────────────────────────────────────────────────────────────────────────────────
+    // ── The interface ───────────────────────────────────────────────────────────────────────────
 
     /// Gives the drive a request that arrives now. `token` comes back when it is done. Returns how
     /// long the throttle holds it back.
@@ -224,8 +225,8 @@ impl<K: PolicyTypes> Sim<K> {
         self.clock.next().map(|(at, _)| at)
     }
 
-    /// Lets time pass until `until`, or until something is done, whichever comes first. What
-    /// happens at `until` itself comes before or after, in the order in which it was planned.
+    /// Lets time pass until `until`, or until something is done, whichever comes first. Events at
+    /// `until` itself come before or after, in the order in which they were planned.
     pub fn advance(&mut self, until: Option<Time>) -> Turn {
         if until != self.wakes_at() {
             self.wake_at(until);
@@ -289,8 +290,8 @@ impl<K: PolicyTypes> Sim<K> {
         self.requests.safe.as_mut()?.pop_front()
     }
 
-    /// Whoever pushes requests has no more: what the buffer holds is sent to flash, and once all is
-    /// served neither idle time nor policies go on.
+    /// The client has no more requests. The content of the buffer is sent to flash. Once all is
+    /// served, neither idle time nor policies continue.
     pub fn close(&mut self) {
         self.closed = true;
         self.empty_buffer();
@@ -384,9 +385,9 @@ impl<K: PolicyTypes> Sim<K> {
         self.buffer.is_some() || self.ftl.offers_idle_work() || self.ftl.next_timer().is_some()
     }
 
-    /// Writes wait for space, and nothing under way will make any. Where blocks were retired that
-    /// is the end of life: a plane has lost what garbage collection needs there before the drive
-    /// as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] says so.
+    /// Writes wait for space, and nothing under way will make any. If blocks were retired, that is
+    /// the end of life: a plane has lost the blocks that garbage collection needs before the drive
+    /// as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] reports it.
     #[inline]
     fn has_no_way_on(&self) -> bool {
         self.waits.for_space() > 0 && self.ftl.counts().retired > 0 && self.is_at_rest()
@@ -406,7 +407,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.buffer.as_ref().map_or(0, Buffer::unanswered)
     }
 
-    /// Closes the books: what is under way is not counted.
+    /// Closes the accounts: work under way is not counted.
     ///
     /// # Panics
     /// The run has not come to its end.
@@ -434,7 +435,7 @@ impl<K: PolicyTypes> Sim<K> {
             .take(16)
             .collect();
         format!(
-            "ended with {} requests and {} operations unserved at {} ns: {} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
+            "ended with {} requests and {} operations unserved at {} ns. {} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
              blocks of the first planes: {free:?}",
             self.requests.inside(),
             self.device.ops.live(),
@@ -498,25 +499,25 @@ impl<K: PolicyTypes> Sim<K> {
         if self.worn_out_at().is_some() { Dur::ZERO } else { Dur::ns(ns) }
     }
 
-    /// What shows that the drive could not keep up with the arrivals, if it could not.
+    /// The evidence that the drive could not keep up with the arrivals, if it could not.
     pub fn overload(&self) -> Option<Overload> {
         let lives = self.worn_out_at().is_none();
         let feeder = self.feeder.as_ref().filter(|_| lives)?;
         feeder.overload(Time::from_ns(self.stats().end_ns))
     }
 
-    /// What the write buffer did, if there is one.
+    /// The counts of the write buffer, if there is one.
     pub fn buffer(&self) -> Option<BufferCounts> {
         self.buffer.as_ref().map(Buffer::counts)
     }
 
-    /// What the host's requests came to.
+    /// The totals of the host's requests.
     #[inline]
     pub fn stats(&self) -> &Stats {
         &self.requests.stats
     }
 
-    /// What dies and channels did.
+    /// The work of dies and channels.
     pub fn device_stats(&self) -> &DeviceStats {
         &self.device.stats
     }
@@ -546,7 +547,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.cells().map_or(0, |cells| cells.counts().uncorrectable.total())
     }
 
-    /// What an arbiter between flows counted.
+    /// The counts of an arbiter between flows.
     pub(crate) fn arbiter_counters(&self) -> Vec<(&'static str, f64)> {
         self.feeder.as_ref().map_or_else(Vec::new, Feeder::arbiter_counters)
     }

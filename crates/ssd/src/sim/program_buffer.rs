@@ -10,7 +10,7 @@ use kernel::Prio;
 use nand::Source;
 
 impl<K: PolicyTypes> Sim<K> {
-    /// The program buffer that a page waits in, if it does.
+    /// The program buffer in which a page waits, if it does.
     pub(super) fn program_buffer_of(&mut self, lpn: Lpn) -> Option<usize> {
         if self.program_buffers.held() == 0 {
             return None;
@@ -54,8 +54,9 @@ impl<K: PolicyTypes> Sim<K> {
         self.flush_early();
     }
 
-    /// Program buffers are flushed early where nothing else would come: the host has nothing more to ask, or
-    /// all of the buffer that is on its way to flash waits in program buffers, and writes wait for room in it.
+    /// Flushes program buffers early if nothing else would come. Either the host has no more
+    /// requests, or all pages of the write buffer that are on their way wait in program buffers,
+    /// and writes wait for space in it.
     pub(super) fn flush_early(&mut self) {
         if self.program_buffers.held() > 0
             && let Some(buffer) = &self.buffer
@@ -70,7 +71,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.plan_flush();
     }
 
-    /// All that waits in program buffers is to be programmed now.
+    /// Everything in program buffers is programmed now.
     pub(super) fn flush_program_buffers(&mut self) {
         self.program_buffers.flush_all_at(self.clock.now);
         self.plan_flush();

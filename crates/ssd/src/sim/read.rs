@@ -110,7 +110,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// What is read comes out of the drive's memory.
+    /// The data of a read comes from the drive's memory.
     fn answer_from_memory(&mut self, op: u32) {
         let (from, to) = self.extent(op);
         self.transfer(op, None, Bytes::new(to - from));

@@ -1,8 +1,9 @@
 //! How an operation waits, apart from the lanes of a die: for a condition, in the order in which it
 //! came, at somebody's cost.
 //!
-//! Whoever makes a condition true asks [`Waits`] for those who waited for it, and lets them try
-//! again. A wait ends with [`Waits::release`] or one of its kin, which books the time.
+//! The code that makes a condition true asks [`Waits`] for the operations that waited for it, and
+//! lets them try again. A wait ends with [`Waits::release`] or one of its variants, which count the
+//! time.
 
 use super::blocked::BlockedReads;
 use crate::device::Lane;
@@ -15,7 +16,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// What an operation waits for.
+/// The condition that an operation waits for.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum Condition {
     /// A free block: a write without a slot. Garbage collection makes it.

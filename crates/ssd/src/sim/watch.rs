@@ -1,5 +1,5 @@
-//! What is watched of a run and changes nothing in it: the record, marks along the way, whether a
-//! read met what the run wrote, and when the drive's life ended.
+//! Observations of a run that change nothing in it: the record, marks along the way, and the end of
+//! the drive's life. They also note whether a read met data that the run wrote.
 
 use super::Sim;
 use super::wait::Waits;
@@ -13,13 +13,13 @@ use ftl::{Counts, Ftl, PolicyTypes};
 use kernel::{BitSet, Idx, Time};
 use nand::{BlockId, Source};
 
-/// Who watches.
+/// The observers.
 pub(super) struct RunWatch {
     /// When so many blocks were retired that the drive ended.
     pub(super) worn_out_at: Option<Time>,
     /// When no more requests could come and the host's were done.
     pub(super) over_at: Option<Time>,
-    /// What the FTL had counted, every so many requests.
+    /// The counts of the FTL at intervals of requests.
     pub(super) course: RunCourse,
     /// Present until a read meets a page that was programmed in this run.
     pub(super) unmet: Option<Fresh>,
@@ -59,7 +59,7 @@ impl RunWatch {
         self.row_end
     }
 
-    /// Whether whoever takes the record has had enough.
+    /// Whether the receiver of the record has stopped.
     pub(super) fn is_stopped(&self) -> bool {
         self.recorder.as_ref().is_some_and(|r| r.is_stopped())
     }
@@ -73,7 +73,7 @@ impl RunWatch {
     }
 }
 
-/// What the recorder sees at an instant after which nothing has happened.
+/// The recorder's view at an instant after which nothing has happened.
 pub(super) fn drive_view<'a>(
     requests: &'a Requests,
     waits: &Waits,
@@ -118,7 +118,7 @@ impl<K: PolicyTypes> Sim<K> {
     }
 }
 
-/// Where the drive stood when the run began: which pages it has programmed since.
+/// The state of the drive when the run began: it shows which pages the run has programmed.
 pub(crate) struct Fresh {
     /// Blocks that were complete.
     complete: BitSet,

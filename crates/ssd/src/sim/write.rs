@@ -23,8 +23,8 @@ impl<K: PolicyTypes> Sim<K> {
         self.place_write(op, lpn);
     }
 
-    /// The old data of a partly written page has been read: the write goes on, and whoever waited
-    /// for the page follows.
+    /// The old data of a partly written page has been read. The write continues, and then the
+    /// operations that waited for the page.
     pub(super) fn modify(&mut self, op: u32) {
         let lpn = self.lpn_of(op);
         let o = &mut self.device.ops[op];

@@ -148,7 +148,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.start_jobs();
     }
 
-    /// A page of the buffer has reached flash: its place goes to whoever waits for one.
+    /// A page of the buffer has reached flash. The next waiting write gets its place.
     pub(super) fn flush_done(&mut self, op: u32, place: u32) {
         let PageOp { lpn, spent, .. } = self.device.ops[op];
         self.device.ops.remove(op);

@@ -345,12 +345,12 @@ fn each_wrong_value_has_its_kind_and_message() {
         (
             with("4KiB", "4KB"),
             ConfigErrorKind::Value,
-            "a page of 4kB is no multiple of a sector of 512B",
+            "a page of 4kB is not a multiple of a sector of 512B",
         ),
         (
             extra("[host]\nsector = \"0B\""),
             ConfigErrorKind::Value,
-            "a page of 4KiB is no multiple of a sector of 0B",
+            "a page of 4KiB is not a multiple of a sector of 0B",
         ),
         (
             with("read = \"50us\"", "read = [\"50us\", \"60us\", \"70us\"]"),
@@ -695,7 +695,7 @@ fn several_texts_are_shown_together_and_in_colour() {
     let text = "base = \"agcr\"\n[geometry]\npage-size = \"1000B\"\n";
     file(text).shows(
         r#"
-error[config::value]: a page of 1kB is no multiple of a sector of 512B
+error[config::value]: a page of 1kB is not a multiple of a sector of 512B
   --> agcr:42:10
    |
 42 | sector = "512B"

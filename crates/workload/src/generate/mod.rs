@@ -8,6 +8,7 @@
 
 mod arrivals;
 mod config;
+mod permutation;
 mod sizes;
 mod spread;
 mod zipf;
@@ -25,6 +26,7 @@ use crate::{About, BATCH, Op, Request, RequestSource, TraceError, Workload};
 
 pub use arrivals::Arrivals;
 pub use config::{Generator, Pattern};
+pub use permutation::PassOrder;
 pub use sizes::{MixShare, Size};
 
 /// A percentage is answered with the share.
@@ -107,8 +109,9 @@ impl Generator {
             let found = format!("a span of {}", Bytes::new(span));
             return Err(bad("span", found, "room for the largest request and one aligned place"));
         }
+        let seed = self.seed.unwrap_or(seed);
         let spread = self
-            .spread(span / align)
+            .spread(span / align, seed)
             .map_err(|(key, found, expected)| bad(key, found, expected))?;
         let read = self.read_share.unwrap_or_else(|| self.pattern.read_share());
         let (trim, fua) = (self.trim_share, self.fua_share);
@@ -160,7 +163,7 @@ impl Generator {
             flush_every: self.flush_every,
             fua_below: (fua * 2.0_f64.powi(64)) as u128,
             arrivals,
-            seed: self.seed.unwrap_or(seed),
+            seed,
         };
         let about = About {
             name: self.pattern.name().into(),
@@ -237,7 +240,7 @@ impl Making {
             ops: stream(OPERATIONS),
             fua: stream("workload/fua"),
             unflushed: 0,
-            next_byte: 0,
+            next: 0,
             plan,
         }
     }
@@ -254,8 +257,8 @@ struct Making {
     fua: Rng,
     /// Writes since the last flush.
     unflushed: u64,
-    /// The next address of a sequential stream.
-    next_byte: u64,
+    /// The next address of a sequential stream, or the number of places that were taken.
+    next: u64,
 }
 
 impl RequestSource for Making {
@@ -286,6 +289,11 @@ impl RequestSource for Making {
             SlotSpread::Zipf(zipf) => {
                 self.make(batch, n, &plan, |rng, _, len| (plan.place(zipf.draw(rng), len), len));
             }
+            SlotSpread::Passes(passes) => self.make(batch, n, &plan, |_, next, len| {
+                let place = passes.place(*next);
+                *next += 1;
+                (plan.place(place, len), len)
+            }),
         }
         in_time(batch, &plan.name, "let them arrive more often, or make fewer requests")
     }
@@ -300,10 +308,10 @@ impl Making {
         plan: &GeneratorPlan,
         place: impl Fn(&mut Rng, &mut u64, u32) -> (u64, u32),
     ) {
-        let Self { sizes, places, next_byte, ops, fua, clock, unflushed, .. } = self;
+        let Self { sizes, places, next, ops, fua, clock, unflushed, .. } = self;
         let mut one = || {
             let wish = plan.sizes.draw(sizes);
-            let (offset, len) = place(places, next_byte, wish);
+            let (offset, len) = place(places, next, wish);
             let op = match plan.only {
                 Some(op) => op,
                 None => plan.op(ops.bits()),

@@ -2,6 +2,7 @@
 
 use kernel::Rng;
 
+use super::permutation::Passes;
 use super::zipf::Zipf;
 
 /// How requests spread over the aligned places ("slots") of the address space.
@@ -11,6 +12,7 @@ pub(super) enum SlotSpread {
     Sequential,
     Zones(Zones),
     Zipf(Zipf),
+    Passes(Passes),
 }
 
 /// Consecutive zones, uniform inside, each with its share of the accesses.

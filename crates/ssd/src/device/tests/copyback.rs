@@ -40,8 +40,8 @@ fn drive() -> Drive {
     load(&layers).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
-/// At four times its rated cycles a block is read more often than it takes to turn half of its bits over: what
-/// is read of it is wrong like a coin, and never more often, nor is what was moved to it.
+/// At four times its rated cycles a block is read so often that half of its bits turn. Its data is
+/// then random, and never worse than that. The same is true of data that was moved from it.
 #[test]
 fn no_more_than_half_of_all_bits_are_wrong() {
     let drive = drive();

@@ -187,7 +187,7 @@ fn of_flow(flow: &Flow, counts: &Each<Class, ClassStats>) -> (String, FlowReques
 
 /// Requests by operation, and all of them.
 fn operations(classes: &Each<Class, ClassStats>) -> EachName<OperationNames, OperationRequests> {
-    // Trims have addresses and carry no data: their bytes are none of the drive's throughput.
+    // Trims have addresses and carry no data, so their bytes do not count for throughput.
     let data = classes[Class::Read].bytes + classes[Class::Write].bytes;
     let all = requests(&classes.values().collect::<Vec<_>>(), data);
     let each = classes.values().map(|class| requests(&[class], class.bytes));

@@ -219,7 +219,8 @@ impl ListOfNames for JedecClasses {
 }
 
 table! {
-    /// A class of drives in JESD218, and whether the cells meet it.
+/// A class of drives in JESD218. It has the time for which data must be retained without power at
+/// the end of the rated cycles, and the uncorrectable errors allowed for each bit read.
     struct JedecClass {
         /// How long data must keep without power.
         retention_hours: f64, "h";
@@ -281,13 +282,13 @@ table! {
 }
 
 const HOUR: f64 = 3600.0;
-/// Collection takes reads and erases beside its programs, and bouts of it fall into a short run or not:
-/// the pace of a drive that sets it itself is known to the first factor if collection ran in the whole
-/// run, else to the second.
+/// Collection takes reads and erases beside its programs, and a short run may contain more or less
+/// of it. The pace of a drive that sets it itself is known to the first factor if collection ran in
+/// the whole run, else to the second.
 const OWN_PACE: [f64; 2] = [1.1, 1.5];
 
-/// A class of drives in JESD218: how long data must keep without power at the end of the rated
-/// cycles, and how many uncorrectable errors for each bit read are allowed.
+/// A class of drives in JESD218. Data must be retained for `retention_hours` without power at the
+/// end of the rated cycles. `uber` uncorrectable errors are allowed for each bit read.
 struct JedecSpec {
     name: &'static str,
     about: &'static str,
@@ -310,7 +311,7 @@ const CLASSES: [JedecSpec; 2] = [
     },
 ];
 
-/// What the drive is made of, for the equations.
+/// The cells of the drive, for the equations.
 struct CellModel {
     cell: Cell,
     code: Codeword,
@@ -504,7 +505,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     })
 }
 
-/// What is carried on: the whole drive, where a part of it was simulated.
+/// The scaled result: the whole drive, if a part of it was simulated.
 struct All {
     physical: f64,
     exported: f64,
@@ -531,7 +532,7 @@ impl All {
     }
 }
 
-/// Which part of a drive was simulated.
+/// The part of a drive that was simulated.
 fn part(drive: &Drive, years: &Years) -> SimulatedPart {
     SimulatedPart {
         of: years.of.get(),
@@ -542,8 +543,8 @@ fn part(drive: &Drive, years: &Years) -> SimulatedPart {
     }
 }
 
-/// What JESD218 asks of each class of drive, and whether cells hold it at their rated cycles and at
-/// those that they will have at the target.
+/// The requirements of JESD218 for each class of drive, and whether cells meet them at their rated
+/// cycles and at those that they will have at the target.
 fn classes(
     cells: &CellModel,
     rated: f64,
@@ -563,7 +564,7 @@ fn classes(
     }))
 }
 
-/// What the run itself showed.
+/// The measurements of the run itself.
 fn from_run<K: PolicyTypes>(
     e: &Evidence<'_, K>,
     verdict: &Verdict,

@@ -9,7 +9,7 @@ use super::shape::{Declared, KeyDecl, Since, Written};
 use ftl::PolicyTypes;
 use serde_json::{Map, Value, json};
 
-/// What a section is about.
+/// The subject of a section.
 pub(super) struct SectionAbout {
     text: &'static str,
     /// The unit, of a section that is a single number.

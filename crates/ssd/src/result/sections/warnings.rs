@@ -121,8 +121,8 @@ pub(crate) fn declared() -> Json {
     codes::ALL.iter().map(code).collect()
 }
 
-/// The run counts to its last program; above this share of it for the write buffer alone, after the
-/// last request was done, its rates are no longer what the host saw.
+/// The run counts to its last program. Above this share of it for the write buffer alone, after the
+/// last request was done, its rates differ from those that the host saw.
 const SHARE_OF_DRAINING: f64 = 0.01;
 
 /// Work that is left after a run, as a share of the time that all dies had, above which the run's rates are
@@ -173,13 +173,13 @@ fn listed(all: impl FnOnce(Warn<'_>)) -> Section {
 }
 
 impl Drive {
-    /// What is known before a run: where a setting changes nothing in it, or holds the rest of the
-    /// drive back. A list, as results have it.
+    /// Warnings known before a run: settings that change nothing in it, or limit the rest of the
+    /// drive. A list, as results have it.
     pub fn warnings(&self) -> Json {
         listed(|warn| of_the_drive(self, warn)).value()
     }
 
-    /// What a fast-forward that simulates nothing warns of.
+    /// The warnings of a fast-forward that simulates nothing.
     pub(crate) fn warnings_unsimulated(&self) -> Json {
         let unasked = |warn: Warn<'_>| {
             self.unasked().into_iter().for_each(|text| warn(codes::IDLE_POLICY, text));
@@ -279,8 +279,8 @@ fn buffer_drained<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
             codes::BUFFER_DRAINED,
             format!(
                 "the last request was done after {:.3} s, and the write buffer was empty after \
-                 {end:.3} s: the run counts to its last program, so requests and bytes per second \
-                 are those of the flash below the buffer, not what the host saw",
+                 {end:.3} s. The run counts to its last program, so requests and bytes per second \
+                 are those of the flash below the buffer, not those that the host saw",
                 end - drain
             ),
         );
@@ -291,8 +291,8 @@ fn no_time<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     if e.sim.end() == Time::ZERO && e.stats.served > 0 {
         warn(
             codes::NO_TIME,
-            "the run took no time, as no request needed flash: it has no rates, and nothing can be \
-             said about years (see precondition.fill and ftl.unmapped-read)"
+            "the run took no time, because no request needed flash. So it has no rates and no \
+             lifetime (see precondition.fill and ftl.unmapped-read)"
                 .into(),
         );
     }
@@ -303,9 +303,9 @@ fn not_repeatable<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
         warn(
             codes::NOT_REPEATABLE,
             format!(
-                "the policy `{}={name}` ran from memory, not from a file as it is now: the \
-                 configuration alone cannot make this result again, and the state before the run \
-                 was not kept",
+                "the policy `{}={name}` ran from memory, not from a file as it is now. So the \
+                 configuration alone cannot reproduce this result, and the state before the run was \
+                 not stored",
                 family.name()
             ),
         );
@@ -386,7 +386,7 @@ fn overloaded<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     }
 }
 
-/// What is said of a drive that could not keep up.
+/// The message about a drive that could not keep up.
 fn could_not_keep_up(over: &Overload) -> String {
     let (arriving, behind) = (over.arriving.as_secs_f64(), over.behind.as_secs_f64());
     let n = over.arrivals as f64;
@@ -396,10 +396,10 @@ fn could_not_keep_up(over: &Overload) -> String {
         rate => format!("{rate:.4} a second"),
     };
     format!(
-        "requests arrived faster than the drive serves them: {}, and {} were served; {} were \
-         outstanding as the last arrived ({:.0} on average over the first quarter), and the drive \
-         went on for {behind:.3} s. Latency grew as long as they arrived: it says how long the run \
-         was rather than how quick the drive is (see host.speed)",
+        "requests arrived faster than the drive serves them (arrivals: {}; completions: {}). {} were \
+         outstanding as the last arrived ({:.0} on average over the first quarter), and the \
+         drive worked for {behind:.3} s more. Latency grew as long as they arrived, so it depends \
+         on the length of the run rather than on the drive (see host.speed)",
         rate(arriving),
         rate(arriving + behind),
         over.outstanding,
