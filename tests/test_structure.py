@@ -296,6 +296,31 @@ def test_who_does_not_know_whom(sentence: str, pattern: str, folder: str, may: s
     assert seen == may, "take out who does not need it any more"
 
 
+def settings(node: dict[str, Any], path: str = "") -> Iterator[str]:
+    """The paths of all sections and keys of a drive file."""
+    for name, inner in node.get("properties", {}).items():
+        yield path + name
+        for part in (inner, *inner.get("anyOf", [])):
+            yield from settings(part, f"{path}{name}.")
+
+
+def test_checks_of_a_drive_name_settings_that_are_declared() -> None:
+    """A check asks for a key by its name, so that it runs although other keys are wrong.
+
+    A name that is no key would be absent, and its check would never run.
+    """
+    known = set(settings(json.loads((ROOT / "schema" / "drive.json").read_text())))
+    sections = {path.split(".")[0] for path in known}
+    folder = ROOT / "crates" / "ssd" / "src" / "config"
+    asked = set()
+    for name in ("resolve.rs", "times.rs"):
+        code = without_tests((folder / name).read_text())
+        found = re.findall(r'"([a-z][a-z-]*(?:\.[a-z][a-z-]*)+)"', code)
+        asked |= {path for path in found if path.split(".")[0] in sections}
+    assert len(asked) >= 30
+    assert asked <= known, asked - known
+
+
 def test_the_core_touches_no_files_and_no_terminal() -> None:
     banned = re.compile(r"std::(fs|net|process|thread)\b|\be?print(ln)?!|\bdbg!")
     seen = 0
