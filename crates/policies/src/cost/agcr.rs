@@ -152,8 +152,8 @@ pub struct Agcr {
 
 pub(crate) fn new(params: &Params) -> Agcr {
     let worth: fn(Level) -> bool = match params.word("rewrite-from") {
-        "low-medium" => |level| level != Level::High,
-        _ => |level| level == Level::Low,
+        "low-medium" => |level| level != Level::HighCost,
+        _ => |level| level == Level::LowCost,
     };
     Agcr {
         past: params.int("window") as u8 - 1,
@@ -176,9 +176,9 @@ impl Agcr {
     fn level_of(&self, character: Character) -> Level {
         match character {
             Character::Unknown => self.first,
-            Character::ReadOnly => Level::High,
-            Character::WriteOnly => Level::Low,
-            Character::Interleaved => Level::Medium,
+            Character::ReadOnly => Level::HighCost,
+            Character::WriteOnly => Level::LowCost,
+            Character::Interleaved => Level::MediumCost,
         }
     }
 }
@@ -219,10 +219,10 @@ impl Cost for Agcr {
         let page = self.pages[w.lpn];
         match (w.tag.source, self.moves) {
             (Source::Host, _) => self.level_of(page.written_as()),
-            (Source::Rewrite, _) => Level::High,
+            (Source::Rewrite, _) => Level::HighCost,
             (_, Moves::Class) => self.level_of(page.character()),
-            (_, Moves::Preserve) => w.stored.unwrap_or(Level::Medium),
-            (_, Moves::Medium) => Level::Medium,
+            (_, Moves::Preserve) => w.stored.unwrap_or(Level::MediumCost),
+            (_, Moves::Medium) => Level::MediumCost,
         }
     }
 

@@ -94,10 +94,10 @@ impl Cost for Conflict {
     fn level(&mut self, w: &WriteCtx) -> Level {
         if (self.waiting)(w) >= self.queue_min {
             self.low += 1;
-            Level::Low
+            Level::LowCost
         } else {
             self.high += 1;
-            Level::High
+            Level::HighCost
         }
     }
 }

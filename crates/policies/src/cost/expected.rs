@@ -245,7 +245,7 @@ impl Cost for Expected {
         let waiting = 1.0 + f64::from(w.waiting_die);
         let total = |l: Level| self.program[l] * waiting + self.read[l] * reads;
         let level = match w.tag.source {
-            Source::Rewrite => Level::High,
+            Source::Rewrite => Level::HighCost,
             _ => Level::ALL
                 .into_iter()
                 .min_by(|a, b| total(*a).total_cmp(&total(*b)))
@@ -277,10 +277,10 @@ impl Cost for Expected {
                 let next = life.after_read(self.form);
                 self.visit(next);
                 self.pages[access.lpn] = next;
-                let Some(stored) = stored.filter(|level| *level != Level::High) else { return };
-                let (slow, quick) = (self.read[stored], self.read[Level::High]);
+                let Some(stored) = stored.filter(|level| *level != Level::HighCost) else { return };
+                let (slow, quick) = (self.read[stored], self.read[Level::HighCost]);
                 let saved = self.reads_of(next) * (slow - quick);
-                let own = slow + self.program[Level::High];
+                let own = slow + self.program[Level::HighCost];
                 if saved > own * self.rewrite_gain {
                     self.queue.ask(access.lpn);
                 }
@@ -378,9 +378,9 @@ mod tests {
             policy.pages = IndexVec::filled(PageLife::new(3, 0), 1);
             let us = |high, medium, low| {
                 Each::from_fn(|level| match level {
-                    Level::High => kernel::Dur::us(high),
-                    Level::Medium => kernel::Dur::us(medium),
-                    Level::Low => kernel::Dur::us(low),
+                    Level::HighCost => kernel::Dur::us(high),
+                    Level::MediumCost => kernel::Dur::us(medium),
+                    Level::LowCost => kernel::Dur::us(low),
                 })
             };
             policy.learn_times(&LevelTimes { program: us(800, 600, 450), read: us(70, 170, 310) });
@@ -408,6 +408,6 @@ mod tests {
             }
             write(Source::Host)
         };
-        assert_eq!((level_after(false), level_after(true)), (Level::Low, Level::Medium));
+        assert_eq!((level_after(false), level_after(true)), (Level::LowCost, Level::MediumCost));
     }
 }

@@ -62,7 +62,7 @@ impl Oracle {
 
     /// Whether a page of this level would be read more quickly had it been written at high cost.
     fn reads_slowly(&self, level: Level) -> bool {
-        self.times.read[level] > self.times.read[Level::High]
+        self.times.read[level] > self.times.read[Level::HighCost]
     }
 
     /// The level at which a program and a number of reads take least time together.
@@ -120,7 +120,7 @@ impl Cost for Oracle {
 
     fn level(&mut self, w: &WriteCtx) -> Level {
         let level = match w.tag.source {
-            Source::Rewrite => Level::High,
+            Source::Rewrite => Level::HighCost,
             _ => self.cheapest(self.reads_left(w.lpn)),
         };
         self.levels[level] += 1;

@@ -84,7 +84,7 @@ impl Cost for Wu {
     }
 
     fn learn_times(&mut self, times: &LevelTimes) {
-        self.program = times.program[Level::High];
+        self.program = times.program[Level::HighCost];
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {
@@ -92,10 +92,10 @@ impl Cost for Wu {
         let free = w.waiting_die == 0 && expected.is_none_or(|gap| gap >= self.program.as_ns());
         if free {
             self.high += 1;
-            Level::High
+            Level::HighCost
         } else {
             self.medium += 1;
-            Level::Medium
+            Level::MediumCost
         }
     }
 }

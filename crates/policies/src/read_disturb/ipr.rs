@@ -177,7 +177,7 @@ impl Ipr {
             };
             reclaim(plan, idlest, REFRESHED);
         }
-        let top = |slot: &u32| !view.layouts.is_slot(Mode::Low, *slot);
+        let top = |slot: &u32| !view.layouts.is_slot(Mode::LowDensity, *slot);
         let valid = |slot: &u32| view.map.is_valid(block, *slot);
         let slots = 0..view.geometry.pages_per_block();
         let tops: Vec<u32> = slots.filter(|slot| top(slot) && valid(slot)).collect();
@@ -233,7 +233,7 @@ impl Watch for Ipr {
 
 impl ReadDisturb for Ipr {
     fn limit(&self, mode: Mode) -> Option<u32> {
-        Some(if mode == Mode::Low { self.lows.limit() } else { self.common.limit })
+        Some(if mode == Mode::LowDensity { self.lows.limit() } else { self.common.limit })
     }
 
     fn streams(&self) -> Vec<StreamSpec> {

@@ -157,7 +157,7 @@ pub struct Regulator {
     price: f64,
     /// Charged beyond all that epochs before this one were given: what a collection
     /// programmed after the last write was let in. This one pays for it first.
-    owed: f64,
+    debt: f64,
     /// The part that the last epoch paid; nothing if all is paid.
     paid: f64,
     /// Epochs that ended, as many as are to be kept.
@@ -194,7 +194,7 @@ impl Regulator {
             epoch: Epoch::default(),
             rests: (rules.capacity == Capacity::Local).then(|| Rests::at_least(cells)),
             price: 1.0,
-            owed: 0.0,
+            debt: 0.0,
             paid: 0.0,
             ended: Vec::new(),
             kept: 0,
@@ -222,7 +222,7 @@ impl Regulator {
             return Grant::FREE;
         }
         let periods = (self.now - self.epoch.start + 1) as f64;
-        let bytes = self.epoch.rate * periods + self.epoch.spare - self.epoch.used - self.owed;
+        let bytes = self.epoch.rate * periods + self.epoch.spare - self.epoch.used - self.debt;
         let bytes = if self.rests.is_none() { bytes } else { self.affordable(bytes) };
         Grant { bytes, delay: self.epoch.delay }
     }
@@ -303,7 +303,7 @@ impl Regulator {
             return;
         }
         let whole = (until.min(self.rules.target) - self.now) / self.length;
-        let most = if self.owed > 0.0 {
+        let most = if self.debt > 0.0 {
             self.alike_while_owing()
         } else if self.cut {
             0
@@ -320,8 +320,8 @@ impl Regulator {
         self.tally.epochs += passed;
         self.tally.predictions += passed;
         self.tally.hits += passed;
-        if self.owed > 0.0 {
-            self.owed -= passed as f64 * self.paid;
+        if self.debt > 0.0 {
+            self.debt -= passed as f64 * self.paid;
             self.tally.borrowed += if self.cut { passed } else { 0 };
         }
     }
@@ -337,7 +337,7 @@ impl Regulator {
             return 0;
         }
         // The last of them are counted one by one, too.
-        let owing = ((self.owed - self.epoch.capacity()) / self.paid) as u64;
+        let owing = ((self.debt - self.epoch.capacity()) / self.paid) as u64;
         let epochs = owing.saturating_sub(1).min(self.now / self.length / 256);
         if epochs > MANY_EPOCHS { epochs } else { 0 }
     }
@@ -440,7 +440,7 @@ impl Regulator {
     /// Bytes that epochs were given and that were charged. Owed bytes are not included: the next
     /// grant pays them.
     fn given(&self) -> f64 {
-        self.programmed + self.surcharge - self.owed
+        self.programmed + self.surcharge - self.debt
     }
 
     /// The bytes of an even spread over the whole life.
@@ -472,11 +472,11 @@ impl Regulator {
         }
         let remaining = self.rules.target - self.now;
         // A rounding error is not a loan.
-        let used = ended.charged() + self.owed;
+        let used = ended.charged() + self.debt;
         let borrowed = used > ended.capacity() * (1.0 + 1e-9);
         let borrowed = borrowed && self.rules.enforcement == Enforcement::Optimistic;
-        self.owed = (used - ended.capacity() - ended.spare).max(0.0);
-        self.paid = if self.owed > 0.0 { ended.capacity() + ended.spare } else { 0.0 };
+        self.debt = (used - ended.capacity() - ended.spare).max(0.0);
+        self.paid = if self.debt > 0.0 { ended.capacity() + ended.spare } else { 0.0 };
         self.tally.borrowed += u64::from(borrowed);
         if ended.used > 0.0 {
             self.price = ended.charged() / ended.used;
