@@ -12,6 +12,7 @@ PACKAGES := .venv/.packages
 INSTALLED := .venv/.installed
 DEVELOPING := .venv/.developing
 DIST := dist
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 EXTENSION := python/floatgate/_core.abi3.so
 RUST := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml studies/*/Cargo.toml) \
 	$(wildcard crates/*/build.rs crates/*/build/*.rs) \
@@ -87,6 +88,7 @@ verify: ready-to-develop ## Compare with theory and with the papers at full leng
 	cargo test -p floatgate-ssd --profile release --features verify
 	cargo test --workspace --profile fast --test main units:: -- --ignored
 	cargo test --workspace --profile fast --features floatgate-live/verify --test main -- power:: served::
+	cargo test -p floatgate-c --profile release --test main -- --include-ignored
 	$(BIN)/pytest -m verify
 
 .PHONY: bench
@@ -154,6 +156,14 @@ wheel: $(BUILDER) ## Build an optimised wheel into dist/, for every Linux since 
 	@scripts/ensure-rust
 	$(if $(ON_LINUX),@$(PIP) ziglang)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --out $(DIST) $(if $(ON_LINUX),--zig --compatibility manylinux2014)
+
+# The C interface: both libraries, and what tells compilers where they are.
+.PHONY: lib
+lib: ## Build libfloatgate for C, shared and static, into target/release
+	@scripts/ensure-rust
+	cargo build --release --locked -p floatgate-c
+	@sed -e 's|@PREFIX@|$(CURDIR)|' -e 's|@VERSION@|$(VERSION)|' include/floatgate.pc.in > target/release/floatgate.pc
+	@echo "target/release: libfloatgate.so, libfloatgate.a, floatgate.pc; the header is include/floatgate.h"
 
 .PHONY: sdist
 sdist: $(BUILDER) ## Build a source distribution into dist/

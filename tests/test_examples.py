@@ -4,9 +4,11 @@ import ast
 import json
 import shutil
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conftest import Floatgate
@@ -58,10 +60,29 @@ def test_the_experiment_is_made_on_the_drive_beside_it(
     assert done.returncode == 0, done.stderr
 
 
+def test_the_fastest_of_three_drives_is_as_late_as_they_are_together(
+    examples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(examples)
+    replicas: Any = import_module("replicas")
+    drives, rows = replicas.study()
+    assert len(rows) == 4
+    for threshold, fastest, product, bound in rows:
+        assert product * drives.shape[1] > 50
+        assert abs(fastest - product) <= bound < product, threshold
+    # The bound is no blanket: three drives that are one are not independent, and it says so.
+    same = np.array([drives[1], drives[1], drives[1]])
+    for threshold, *_ in rows:
+        fastest, product, bound = replicas.compared(same, threshold)
+        assert fastest - product > bound
+    replicas.main()
+    assert "of the fastest of three" in capsys.readouterr().out
+
+
 def test_the_list_of_examples_is_whole() -> None:
     text = (EXAMPLES / "README.md").read_text()
     names = sorted(
         path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".toml", ".ipynb")
     )
-    assert len(names) == 4
+    assert len(names) == 5
     assert all(f"]({name})" in text for name in names)

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::Value;
-use ssd::record::{ArrivalColumns, CHUNK, RunTable, Sink, described};
+use ssd::record::{ArrivalRows, CHUNK, RunTable, Sink, described};
 use ssd::workload::{BATCH, Request, Workload};
 
 use crate::error::{WorkloadError, of_ours, of_trace};
@@ -26,7 +26,7 @@ pub(crate) fn convert(
         )));
     }
     let mut source = workload.open().map_err(fail)?;
-    let (mut batch, mut rows) = (Vec::with_capacity(BATCH), ArrivalColumns::default());
+    let (mut batch, mut rows) = (Vec::with_capacity(BATCH), ArrivalRows::default());
     let (mut done, mut end) = (0, 0);
     loop {
         source.fill(&mut batch).map_err(fail)?;
@@ -39,7 +39,7 @@ pub(crate) fn convert(
         rows.push(now);
         let mut goes_on = true;
         if rows.len() == CHUNK {
-            let full = std::mem::replace(&mut rows, ArrivalColumns::default());
+            let full = std::mem::replace(&mut rows, ArrivalRows::default());
             goes_on = sink(RunTable::Requests, full.columns(&about.flows));
         }
         rows.push(later);

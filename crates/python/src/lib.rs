@@ -26,6 +26,7 @@ mod open;
 mod outside;
 mod physics;
 mod policy;
+mod session;
 mod stopwatch;
 mod views;
 mod worker;
@@ -60,6 +61,8 @@ mod _core {
     use crate::outside::Outside;
     #[pymodule_export]
     use crate::physics::{Cell, Recovery, correctable, program_us, read_us, reprogram_wear};
+    #[pymodule_export]
+    use crate::session::PySession;
     use crate::stopwatch::Stopwatch;
     #[pymodule_export]
     use crate::views::{

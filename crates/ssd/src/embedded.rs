@@ -4,7 +4,7 @@
 
 use crate::Report;
 use crate::config::capacity;
-use crate::record::{ArrivalColumns, CHUNK, described};
+use crate::record::{ArrivalRows, CHUNK, described};
 use crate::session::Session;
 use crate::sim::Turn;
 use kernel::{Dur, Prio, Time};
@@ -47,7 +47,7 @@ pub struct Submission {
 
 /// A request is done.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Done {
+pub struct Answered {
     /// The token with which it was submitted.
     pub token: u64,
     /// The time at which it was.
@@ -58,7 +58,7 @@ pub struct Done {
 
 /// Why a call was refused. The session is as it was before.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum Refusal {
     /// A time that has passed.
     #[error("{what} {at} ns has passed: the drive is at {now} ns")]
     Past {
@@ -117,7 +117,7 @@ pub enum Refused {
 /// The table of what came.
 struct Trace {
     writer: Writer<Box<dyn Write + Send>>,
-    rows: ArrivalColumns,
+    rows: ArrivalRows,
 }
 
 /// A drive inside another program.
@@ -128,7 +128,7 @@ pub struct Embedded {
     /// The tokens of requests that are not done, and the places that are free.
     tokens: Vec<u64>,
     free: Vec<u32>,
-    done: VecDeque<Done>,
+    done: VecDeque<Answered>,
     trace: Option<Trace>,
     /// Requests that came, and the end of the last address.
     came: u64,
@@ -155,7 +155,7 @@ impl Embedded {
 
     /// Keeps what comes as a Parquet file, which [`Embedded::finish`] ends.
     pub fn record(&mut self, to: Box<dyn Write + Send>) {
-        self.trace = Some(Trace { writer: Writer::new(to), rows: ArrivalColumns::default() });
+        self.trace = Some(Trace { writer: Writer::new(to), rows: ArrivalRows::default() });
     }
 
     /// The session.
@@ -195,7 +195,7 @@ impl Embedded {
     ///
     /// # Errors
     /// An argument is wrong, or the drive is worn out. The latter may show only as time passes.
-    pub fn submit(&mut self, request: &Submission) -> Result<u64, Refused> {
+    pub fn submit(&mut self, request: &Submission) -> Result<u64, Refusal> {
         let now = self.now();
         let from = request.at.unwrap_or(now);
         self.check(request, from, now)?;
@@ -224,10 +224,10 @@ impl Embedded {
     }
 
     #[inline]
-    fn check(&self, request: &Submission, from: u64, now: u64) -> Result<(), Refused> {
+    fn check(&self, request: &Submission, from: u64, now: u64) -> Result<(), Refusal> {
         let Submission { op, offset, length, flow, .. } = *request;
         let most = if op == Op::Trim { u64::from(u32::MAX) } else { LONGEST };
-        let wrong_length = |expected| Err(Refused::Length { length, expected });
+        let wrong_length = |expected| Err(Refusal::Length { length, expected });
         if op == Op::Flush {
             if length > 0 || offset > 0 {
                 return wrong_length("a flush has neither an offset nor a length");
@@ -237,16 +237,16 @@ impl Embedded {
         } else if length > most {
             return wrong_length("a read or a write has at most 1 GiB, a trim less than 4 GiB");
         } else if offset > self.capacity || length > self.capacity - offset {
-            return Err(Refused::Beyond { offset, length, capacity: self.capacity });
+            return Err(Refusal::Beyond { offset, length, capacity: self.capacity });
         }
         if usize::from(flow) >= self.flows {
-            return Err(Refused::Flow { flow, flows: self.flows });
+            return Err(Refusal::Flow { flow, flows: self.flows });
         }
         check_time("at", from, now)
     }
 
-    fn worn_out(&self) -> Refused {
-        Refused::WornOut { at: self.worn_out_at().unwrap_or_else(|| self.now()) }
+    fn worn_out(&self) -> Refusal {
+        Refusal::WornOut { at: self.worn_out_at().unwrap_or_else(|| self.now()) }
     }
 
     fn note(&mut self, request: &Request) -> io::Result<()> {
@@ -271,7 +271,7 @@ impl Embedded {
         &mut self,
         until: Option<u64>,
         look: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Refusal> {
         if let Some(until) = until {
             check_time("until", until, self.now())?;
         }
@@ -285,12 +285,12 @@ impl Embedded {
         while let Some((at, done)) = self.session.take_done_at() {
             let token = self.tokens[done.token as usize];
             self.free.push(done.token);
-            self.done.push_back(Done { token, at, latency: done.latency });
+            self.done.push_back(Answered { token, at, latency: done.latency });
         }
     }
 
     /// The requests that were done, in order of completion. The caller empties the queue.
-    pub fn done(&mut self) -> &mut VecDeque<Done> {
+    pub fn done(&mut self) -> &mut VecDeque<Answered> {
         &mut self.done
     }
 
@@ -300,7 +300,7 @@ impl Embedded {
     ///
     /// # Errors
     /// The table of what came cannot be written.
-    pub fn finish(mut self, name: &str) -> Result<Report, Refused> {
+    pub fn finish(mut self, name: &str) -> Result<Report, Refusal> {
         let mut last = None;
         self.session.end(&mut |flush| last = Some(*flush), &mut |_| {});
         if let Some(flush) = last {
@@ -334,12 +334,12 @@ impl Embedded {
 }
 
 #[inline]
-fn check_time(what: &'static str, at: u64, now: u64) -> Result<(), Refused> {
+fn check_time(what: &'static str, at: u64, now: u64) -> Result<(), Refusal> {
     if at < now {
-        return Err(Refused::Past { what, at, now });
+        return Err(Refusal::Past { what, at, now });
     }
     if at >= LATEST {
-        return Err(Refused::Late { what, at });
+        return Err(Refusal::Late { what, at });
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ pub use {kernel, nand::physics, policies, workload};
 
 pub use accounts::accounts;
 pub use config::{ConfigError, Drive, Layers, Years, capacity};
-pub use embedded::{Done, Embedded, Refused, Submission};
+pub use embedded::{Answered, Embedded, Refusal, Submission};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
 pub use progress::{Progress, Stage};

@@ -1,23 +1,24 @@
 //! `expected`: the level of least expected time.
 //!
-//! A page's *life* runs from one write to the next. Each page remembers how often it was read in
-//! its last life and in this one (a few bits); over all pages the drive counts how often a page
-//! that was read so often is read once more before it is written. That gives the reads to be
-//! expected, and a write takes the level at which its program and those reads take least time
-//! together; the program counts once more for each operation that waits for its die. The reads
-//! count once: what waits when a burst is served says little of when the page will be read, and
-//! weighting them with the mean queue made programs slow in just those bursts (half as long again
-//! on a trace at sixteen times its speed). A page that is read is re-written in idle time when the
-//! reads still to be expected save enough.
+//! A page's *life* runs from one write to the next. Each page remembers the number of its reads in
+//! its last life and in this one (a few bits). Over all pages the drive counts how often a page
+//! with as many reads is read once more before it is written. That gives the expected reads. A
+//! write takes the level at which its program and those reads take least time together. The program
+//! counts once more for each operation that waits for its die.
+//!
+//! The reads count once. The queue at the time of a burst tells little about the time at which the
+//! page will be read. Weighting reads with the mean queue made programs slow in just those bursts
+//! (half as long again on a trace at sixteen times its speed). A page that is read is re-written in
+//! idle time when the expected reads save enough.
 //!
 //! Each copy is also read when collection moves it: how many copies are moved for each that is
 //! written says how many reads that adds. If collection is busy, a copy lives shortly, and quick
 //! programs are worth less.
 //!
-//! It needs more than `agcr` (six bits a page against two, and the queue of the die), or three bits
-//! with `bits=3`, which tells apart only whether a life had none, one or more reads and whether
-//! this one has had any. With costs in the place of a rule, a first write is not of high cost for
-//! reads that never come, and one read in between does not make a page expensive to write.
+//! It needs more than `agcr`: six bits a page against two, and the queue of the die. With `bits=3`
+//! it needs three, which tell only whether a life had none, one or more reads, and whether this one
+//! has had any. Costs replace a rule. So a first write is not of high cost for reads that never
+//! come, and one read does not make a page expensive to write.
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, PolicyInfo};

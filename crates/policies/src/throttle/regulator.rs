@@ -1,9 +1,9 @@
-//! Dynamic throttling as a state machine over periods: predicts the demand of the next epoch, sets
-//! the delay of its writes, and keeps what is programmed within the epoch's capacity (READY 3).
+//! Dynamic throttling as a state machine over periods (READY 3). It predicts the demand of the next
+//! epoch, sets the delay of its writes, and keeps the programmed bytes within the epoch's capacity.
 //!
-//! It knows no clock. Its driver says what was programmed in a period and that the period
-//! is over: an event loop through [`Gate`](super::Gate), or a fluid model of whole years. All bytes
-//! are bytes programmed, whoever caused them.
+//! It knows no clock. Its driver reports the bytes programmed in a period, and its end: an event
+//! loop through [`Gate`](super::Gate), or a fluid model of whole years. All bytes are programmed
+//! bytes, from any source.
 
 use super::cells::RatedCells;
 use super::rests::Rests;
@@ -24,11 +24,11 @@ pub enum Capacity {
     /// The achievable cycles at the mean interval so far, as printed; borrowing starts afresh after
     /// every epoch that borrows nothing.
     Paper,
-    /// At most what is achievable if the target is reached, and what is borrowed at any time is
-    /// at most the spare share of what an even spread of that would leave.
+    /// At most the cycles that are achievable if the target is reached. The borrowed bytes are at
+    /// most the spare share of those that an even spread would leave.
     Guarded,
-    /// As guarded, and bytes are charged by the rest that cells had before them: as they are if it
-    /// is that of an even spread, as more after less rest, and as less after more.
+    /// As guarded, and bytes are charged by the rest that cells had before them. The charge equals
+    /// the bytes at the rest of an even spread. It is more after less rest, and less after more.
     Local,
 }
 
@@ -215,7 +215,7 @@ impl Regulator {
         regulator
     }
 
-    /// What may be done in the rest of the current period.
+    /// The bytes allowed in the rest of the current period.
     #[inline]
     pub fn grant(&self) -> Grant {
         if self.now >= self.rules.target {
@@ -238,7 +238,8 @@ impl Regulator {
         }
     }
 
-    /// Bytes that surely cost no more than is left when so many were to be charged as they are.
+    /// Bytes that surely cost no more than the remaining ones, if as many are charged at their
+    /// plain number.
     // Apart, as the next, so that those who charge bytes as they are do not pay for it.
     #[cold]
     fn affordable(&self, left: f64) -> f64 {
@@ -341,9 +342,9 @@ impl Regulator {
         if epochs > MANY_EPOCHS { epochs } else { 0 }
     }
 
-    /// Periods, after the current one, until something may be programmed again; `left` is what the
-    /// current one may still program, zero or negative. What the next epoch will bring is not known
-    /// yet: it is taken to be as this one.
+    /// Periods, after the current one, until something may be programmed again. `left` is the
+    /// number of bytes that the current one may still program, zero or negative. The next epoch is
+    /// not known yet, so it is assumed to be like this one.
     pub fn periods_until_more(&self, left: f64) -> u64 {
         let to_target = self.rules.target - self.now.min(self.rules.target);
         let rate = self.epoch.rate;
@@ -436,8 +437,8 @@ impl Regulator {
         (self.total_bytes() - self.given()).max(0.0)
     }
 
-    /// Bytes that epochs were given and that were charged. What is owed is not among them: it is
-    /// paid from what the next one is given.
+    /// Bytes that epochs were given and that were charged. Owed bytes are not included: the next
+    /// grant pays them.
     fn given(&self) -> f64 {
         self.programmed + self.surcharge - self.debt
     }
@@ -447,8 +448,8 @@ impl Regulator {
         self.raw_bytes * self.even.0
     }
 
-    /// The bytes that can be lent in this epoch such that, at its beginning and at its end, no more
-    /// was programmed than an even spread and the spare share of its rest.
+    /// The bytes that can be lent in this epoch. At its beginning and at its end, the programmed
+    /// bytes are at most an even spread and the spare share of its rest.
     fn lendable(&self, later: f64) -> f64 {
         let all = self.whole_life();
         let per_period = all * (1.0 - self.rules.spare) / self.rules.target as f64;
@@ -529,8 +530,8 @@ impl Regulator {
         }
     }
 
-    /// The delay of a page, in seconds, that lengthens so many periods by `ratio` if it is given to
-    /// all pages of a capacity.
+    /// The delay of a page, in seconds, that lengthens `periods` by `ratio` if all pages of a
+    /// capacity get it.
     fn change(&self, periods: f64, capacity: f64, ratio: f64) -> f64 {
         if ratio <= 1.0 {
             return 0.0;

@@ -10,7 +10,7 @@ const OPS: [&str; 5] = ["read", "write", "trim", "flush", "write-fua"];
 const PRIOS: [&str; 2] = ["normal", "high"];
 
 /// Some requests in their order.
-pub struct ArrivalColumns {
+pub struct ArrivalRows {
     time: Vec<u64>,
     op: Vec<u8>,
     offset: Vec<u64>,
@@ -19,7 +19,7 @@ pub struct ArrivalColumns {
     flow: Vec<u8>,
 }
 
-impl Default for ArrivalColumns {
+impl Default for ArrivalRows {
     fn default() -> Self {
         Self {
             time: Vec::with_capacity(CHUNK),
@@ -32,7 +32,7 @@ impl Default for ArrivalColumns {
     }
 }
 
-impl ArrivalColumns {
+impl ArrivalRows {
     /// How many there are. Those that are handed over at once are [`CHUNK`] or fewer.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {

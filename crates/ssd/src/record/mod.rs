@@ -20,7 +20,7 @@ use requests::RequestRows;
 use series::SeriesRows;
 use snapshots::Snapshots;
 
-pub use arrivals::{ArrivalColumns, described};
+pub use arrivals::{ArrivalRows, described};
 pub use tables::{Column, Values};
 
 /// The tables of a run.
