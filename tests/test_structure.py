@@ -265,7 +265,7 @@ KNOWS_NOT: list[tuple[str, str, str, set[str]]] = [
         {"lookup.rs", "fill.rs"},
     ),
     (
-        "Only this crate knows sockets",
+        "It alone has sockets",
         r"\bstd::(?:os::unix::)?net\b|\brustix::net\b",
         "crates",
         {"live"},
