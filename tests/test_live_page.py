@@ -188,7 +188,7 @@ def test_words_choose_runs() -> None:
     assert variants(every, "host.write.latency_ns.p99>=3ms") == ["best of 2 0.1", "best of 2 0.2"]
     assert variants(every, "nothing-like-it") == []
     for asked, words in (
-        ("wafff<2", "`wafff` is no measure, and no number of these results; did you mean `waf`?"),
+        ("wafff<2", "`wafff` is not a measure, nor a number of these results; did you mean `waf`?"),
         ("waf<much", "`waf<much`: `much` is no number"),
         ("'open", "a quote is not closed"),
     ):

@@ -359,7 +359,7 @@ def test_lines_go_along_numbers_with_what_was_published_beside_them() -> None:
     ("plot", "words"),
     [
         (Plot("pie"), "`pie` is not a kind of plot; there are bars, lines"),
-        (Plot("bars", measure="host.write.p98"), "`host.write.p98` is no measure"),
+        (Plot("bars", measure="host.write.p98"), "`host.write.p98` is not a measure"),
         (Plot("bars", measure="write.p98"), "did you mean `write.p99`?"),
         (
             Plot("cdf", measure="p99"),
@@ -565,7 +565,7 @@ def test_the_command_writes_a_page_and_figures(
     names = [path.name for path in sorted((tmp_path / "figures").iterdir())]
     assert done.stdout == f"Page: report.html\nFigures: {len(names)} in figures\n"
     assert len(names) == page.count('class="plot"')
-    assert names[0] == "01-where-the-time-of-reads-goes.svg"
+    assert names[0] == "01-time-of-reads-by-cause.svg"
     words = ("--figure", "latency-of-reads", "--figure", "latency-of-writes", "--columns", "2")
     done = floatgate("report", str(stored / "one"), "--figures", "two", *words)
     assert done.returncode == 0, done.stderr
@@ -613,10 +613,10 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(
         "report", "empty", "nowhere", "old", "broken.json", str(stored / "one"), "-o", "page.html"
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
-    assert "empty: this is no folder of results; expected `result.json`" in done.stderr
+    assert "empty: this is not a folder of results; expected `result.json`" in done.stderr
     assert "nowhere: there is no such file or folder" in done.stderr
     assert "`floatgate.run/0`, and this version reads `floatgate.run/2`" in done.stderr
-    assert "broken.json: this is no JSON" in done.stderr
+    assert "broken.json: this is not JSON" in done.stderr
     assert not (tmp_path / "page.html").exists()
     for words, says in (
         (("-o", "empty"), "empty: this is a folder"),
@@ -662,7 +662,7 @@ def test_measures_are_found_by_short_name_and_by_path() -> None:
     assert find("capacity.spare_factor", [run]).show(0.1) == "10 %"
     with pytest.raises(InputError, match=r"did you mean `host\.write\.requests`"):
         find("host.write.request", [run])
-    with pytest.raises(InputError, match="is no measure"):
+    with pytest.raises(InputError, match="is not a measure"):
         find("end.state", [run])  # a word, no number
 
 

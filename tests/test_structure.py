@@ -168,7 +168,7 @@ def test_the_device_is_compiled_once() -> None:
     """It is generic over no policy, and over nothing that policies decide, as what cells store."""
     for path in sorted((ROOT / "crates" / "ssd" / "src" / "device").glob("*.rs")):
         code = without_tests(path.read_text())
-        found = re.search(r"(?<!::)\b(Kit|Policies|Ftl|Store|Array|Builtin)\b", code)
+        found = re.search(r"(?<!::)\b(PolicyTypes|Policies|Ftl|Store|Array|Builtin)\b", code)
         assert not found, f"{path.name} names {found[0]}"
         generics = re.findall(r"\bfn \w+<([^>]*)>|^(?:pub\S* )?(?:struct|impl|enum)<([^>]*)>", code)
         types = [g for pair in generics for g in pair if g and not g.startswith("'")]
@@ -243,14 +243,83 @@ def test_every_file_of_tests_is_compiled_into_one_of_few_binaries(crates: dict[s
     assert binaries <= 7, "each binary links every library: add a module to `main.rs` instead"
 
 
-def test_the_space_of_a_drive_asks_no_policy() -> None:
-    rooms = sorted((ROOT / "crates" / "ftl" / "src" / "space").glob("*.rs"))
-    assert len(rooms) >= 6
-    for path in rooms:
-        lines = path.read_text().splitlines()
-        code = "\n".join(line for line in lines if not line.lstrip().startswith("//"))
-        found = re.search(r"\b(ask|Kit|Policies|Watch)\b", code)
-        assert not found, f"{path.relative_to(ROOT)} says {found[0]}"
+# A sentence of ARCHITECTURE about who knows whom, what the code of a folder must then not have, and
+# the files that may have it.
+KNOWS_NOT: list[tuple[str, str, str, set[str]]] = [
+    (
+        "of ftl they know its traits and views",
+        r"\bftl::(?:\{[^}]*)?\b(?:Ftl|Job|JobId|Next|Config|GcMarks|Counts|Map|Damaged|seal|RESERVE)\b",
+        "crates/policies/src",
+        set(),
+    ),
+    (
+        "| `live` | ssd | flash, policies, Python |",
+        r"\b(?:nand|ftl|policies|physics)::",
+        "crates/live/src",
+        set(),
+    ),
+    (
+        "bind pages of the host in `map.rs`",
+        r"\bmap\s*\.\s*(?:bind|unbind)\(",
+        "crates/ftl/src",
+        {"lookup.rs", "fill.rs"},
+    ),
+    (
+        "Only this crate knows sockets",
+        r"\bstd::(?:os::unix::)?net\b|\brustix::net\b",
+        "crates",
+        {"live"},
+    ),
+    ("Nothing below `crates/python` mentions Python", r"(?i)\bpy(?:thon|o3)", "crates", {"python"}),
+    (
+        "`space` asks no policy",
+        r"\b(?:ask|PolicyTypes|Policies|Watch)\b",
+        "crates/ftl/src/space",
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("sentence", "pattern", "folder", "may"), KNOWS_NOT)
+def test_who_does_not_know_whom(sentence: str, pattern: str, folder: str, may: set[str]) -> None:
+    text = " ".join((ROOT / "ARCHITECTURE.md").read_text().split()).lower()
+    assert " ".join(sentence.split()).lower() in text
+    files = [p for p in sorted((ROOT / folder).rglob("*.rs")) if "src" in p.parts]
+    seen = set()
+    for path in files:
+        if "tests" in path.parts or path.stem == "tests":
+            continue
+        found = re.search(pattern, without_tests(path.read_text()))
+        names = may & set(path.relative_to(ROOT).parts)
+        assert not found or names, f"{path.relative_to(ROOT)} has {found and found[0]}"
+        seen |= names if found else set()
+    assert len(files) >= 6
+    assert seen == may, "take out who does not need it any more"
+
+
+def settings(node: dict[str, Any], path: str = "") -> Iterator[str]:
+    """The paths of all sections and keys of a drive file."""
+    for name, inner in node.get("properties", {}).items():
+        yield path + name
+        for part in (inner, *inner.get("anyOf", [])):
+            yield from settings(part, f"{path}{name}.")
+
+
+def test_checks_of_a_drive_name_settings_that_are_declared() -> None:
+    """A check asks for a key by its name, so that it runs although other keys are wrong.
+
+    A name that is no key would be absent, and its check would never run.
+    """
+    known = set(settings(json.loads((ROOT / "schema" / "drive.json").read_text())))
+    sections = {path.split(".")[0] for path in known}
+    folder = ROOT / "crates" / "ssd" / "src" / "config"
+    asked = set()
+    for name in ("resolve.rs", "times.rs"):
+        code = without_tests((folder / name).read_text())
+        found = re.findall(r'"([a-z][a-z-]*(?:\.[a-z][a-z-]*)+)"', code)
+        asked |= {path for path in found if path.split(".")[0] in sections}
+    assert len(asked) >= 30
+    assert asked <= known, asked - known
 
 
 def test_the_core_touches_no_files_and_no_terminal() -> None:

@@ -119,8 +119,8 @@ class Rows:
     """Some rows of a table. They are given away once, to a file or as arrays.
 
     Args:
-        columns: For each column its name, the values, the words that the values count through (or
-            none), and whether a row may lack its value: then the greatest number stands there, or
+        columns: For each column: its name, the values, the words that the values count through (or
+            None), and whether a row may lack its value. A missing value is the greatest number, or
             not a number.
     """
 
@@ -742,7 +742,7 @@ class Recovery:
 
 @final
 class Cell:
-    """Cells of `bits` 1 to 4, rated for so many cycles, and the raw bit errors of their pages.
+    """Cells of 1 to 4 `bits`, rated for a number of cycles, and the raw bit errors of their pages.
 
     >>> from floatgate.physics import Cell
     >>> f"{Cell(2, 3000).rber(1, cycles=3000, hours=8760):.1e}"
@@ -774,13 +774,13 @@ class Cell:
     ) -> float:
         """How long data keep until the worse page type has more errors than are correctable."""
     def program_time_factor(self, cycles: float) -> float:
-        """Program time after so many cycles, as a share of that of fresh cells (Grupp, Fig. 5)."""
+        """Program time after `cycles`, as a share of that of new cells (Grupp, Fig. 5)."""
 
 def program_us(step_volts: float, *, gamma: float = 150.0) -> float:
-    """Time of programming with steps of so many volts, in us; AGCR Eq. 1, gamma in us V."""
+    """Time of programming with steps of `volts`, in us; AGCR Eq. 1, gamma in us V."""
 
 def read_us(sensings: int) -> float:
-    """Time of a read of AGCR's drive with so many sensings at each boundary, in us; its Eq. 2."""
+    """Time of a read of AGCR's drive with `sensings` at each boundary, in us; its Eq. 2."""
 
 def correctable() -> list[tuple[int, float]]:
     """Sensings at each boundary, and the raw bit error rate that reading so corrects."""

@@ -48,8 +48,8 @@ def drive_facts(name: str) -> dict[str, Any]:
     """Returns the facts of a built-in drive: size, flash, interface, and what is assumed.
 
     The keys are `name`, `summary`, `exported_bytes`, `physical_bytes`, `dies`, `bits_per_cell`,
-    `page_bytes`, `link` (its rate in words; None where it takes no time) and `settings`: each
-    setting that has a source of its own, with its value and that source.
+    `page_bytes`, `link` (its rate in words; None if it takes no time) and `settings`. These are the
+    settings with a source of their own, each with its value and source.
 
     Raises:
         InputError: There is no such drive.

@@ -36,11 +36,11 @@ pub struct Counts {
     /// Copies dropped because the page had changed meanwhile.
     pub dropped: u64,
     /// Times a plane had to be reclaimed and had nothing to gain.
-    pub starved: u64,
+    pub no_victim: u64,
     /// Blocks retired at the end of their life.
     pub retired: u64,
     /// Of these, the ones retired because a page of theirs could not be read.
-    pub condemned: u64,
+    pub marked_bad: u64,
     /// Victims chosen in the policy's place, after it found nothing but full blocks.
     pub overridden: u64,
 }

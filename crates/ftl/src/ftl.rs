@@ -1,23 +1,23 @@
 //! The FTL: its parts, its construction and its end. The files of this module have its operations.
 
+mod buffered;
 mod fill;
 mod host;
 mod job;
 mod lookup;
 mod place;
-mod stage;
 
 pub use job::{Job, JobId, Next};
 
 use crate::columns::{PageLevels, Reads};
 use crate::space::{Demands, Space};
 use crate::{
-    Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Kit, Map, Order,
-    PageChoice, Placement, Policies, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
+    Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Map, Order, PageChoice,
+    Placement, Policies, PolicyTypes, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
 };
+use buffered::BufferedPages;
 use job::{GcPace, Jobs, Victims};
 use nand::{Array, Each, Geometry, PlaneId, Store};
-use stage::Staged;
 use std::io::{self, Read, Write};
 
 /// The answers that policies gave once, before the run.
@@ -37,7 +37,7 @@ pub(crate) struct Answers {
 }
 
 /// A flash translation layer with its flash array.
-pub struct Ftl<K: Kit> {
+pub struct Ftl<K: PolicyTypes> {
     pub(crate) config: Config,
     pub(crate) space: Space<K::Store>,
     pub(crate) map: Map,
@@ -50,10 +50,10 @@ pub struct Ftl<K: Kit> {
     pub(crate) reads: Reads,
     pub(crate) host_pages: u64,
     /// Written before the run, and not in flash yet.
-    pub(crate) staged: Staged<<K::Store as Store>::Page>,
+    pub(crate) buffered: BufferedPages<<K::Store as Store>::Page>,
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// An empty drive.
     pub fn new(config: Config, mut policies: Policies<K>) -> Self {
         let geometry = config.geometry;
@@ -66,7 +66,7 @@ impl<K: Kit> Ftl<K> {
             streams: streams(&mut policies),
             keeps: policies.read_disturb.keeps(),
             plain: policies.coding.plain(),
-            owed: counting,
+            charged: counting,
             pages: u64::from(config.logical_pages) + spare,
         };
         let interests = policies.interests();
@@ -96,7 +96,7 @@ impl<K: Kit> Ftl<K> {
             ),
             reads: Reads::new(if counting { geometry.blocks() } else { 0 }, limits),
             host_pages: 0,
-            staged: vec![Vec::new(); if answers.anywhere { 1 } else { geometry.planes() }],
+            buffered: vec![Vec::new(); if answers.anywhere { 1 } else { geometry.planes() }],
             answers,
             policies,
             config,
@@ -165,7 +165,7 @@ impl<K: Kit> Ftl<K> {
     /// not depend on whether its first state was computed or loaded.
     pub fn begin_run(&mut self, mut policies: Policies<K>) {
         assert!(self.running_jobs() == 0, "preconditioning left jobs behind");
-        assert!(self.staged.iter().all(Vec::is_empty), "preconditioning left pages behind");
+        assert!(self.buffered.iter().all(Vec::is_empty), "preconditioning left pages behind");
         let geometry = self.config.geometry;
         policies.each(|w| w.attach(&geometry, self.config.logical_pages));
         self.space.demands.streams = streams(&mut policies);
@@ -194,8 +194,8 @@ impl<K: Kit> Ftl<K> {
 
     /// Checks that nothing is on its way and that every block is plain.
     fn check_quiet(&self) -> Result<(), String> {
-        let staged = self.staged.iter().any(|tray| !tray.is_empty());
-        if !self.space.demands.plain || self.running_jobs() > 0 || staged {
+        let buffered = self.buffered.iter().any(|program_buffer| !program_buffer.is_empty());
+        if !self.space.demands.plain || self.running_jobs() > 0 || buffered {
             return Err("blocks may have several lives, jobs run, or pages wait".into());
         }
         // Blocks close when they are full, unless a policy passes pages over or completes blocks.
@@ -257,7 +257,7 @@ impl<K: Kit> Ftl<K> {
 }
 
 /// The built-in streams and those of the policies, which learn the ids of their own.
-fn streams<K: Kit>(policies: &mut Policies<K>) -> Vec<StreamSpec> {
+fn streams<K: PolicyTypes>(policies: &mut Policies<K>) -> Vec<StreamSpec> {
     let mut regular = StreamSpec::REGULAR;
     if let Some((pool, _)) = policies.read_disturb.keeps() {
         regular.pick = FreePick::OutsideFirst(pool);

@@ -364,7 +364,7 @@ impl Watch for Levelled {}
 
 impl Cost for Levelled {
     fn initial(&self) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {
@@ -392,9 +392,9 @@ fn levels_of_neighbours_do_not_touch() {
         };
         assert_eq!(ftl.decide_level(Ppn::from_u32(slot), || w), level);
     };
-    decide(4, Level::Low);
-    decide(5, Level::High);
+    decide(4, Level::LowCost);
+    decide(5, Level::HighCost);
     let all: Vec<Level> = (0..9).map(|i| ftl.level_of(Ppn::from_u32(i))).collect();
-    let m = Level::Medium;
-    assert_eq!(all, [m, m, m, m, Level::Low, Level::High, m, m, m]);
+    let m = Level::MediumCost;
+    assert_eq!(all, [m, m, m, m, Level::LowCost, Level::HighCost, m, m, m]);
 }

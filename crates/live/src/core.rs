@@ -89,7 +89,7 @@ impl Core {
         versions: DriveData,
         recording: RequestRecording,
     ) -> Self {
-        session.tell_safe();
+        session.report_safe();
         Self {
             session,
             versions,
@@ -105,12 +105,12 @@ impl Core {
         }
     }
 
-    /// Brings the drive to where an earlier server left it: what came then comes again. `look` hears now and
+    /// Brings the drive to where an earlier server left it: what came then comes again. `report` hears now and
     /// then how many requests have, and stops it by answering `false`. Returns how many they were.
     pub(crate) fn recover(
         &mut self,
         earlier: &Earlier,
-        look: &mut dyn FnMut(u64, Time) -> bool,
+        report: &mut dyn FnMut(u64, Time) -> bool,
     ) -> Result<u64, RunError> {
         let before = self.serial;
         earlier.each_batch(&mut |batch| {
@@ -122,7 +122,7 @@ impl Core {
                 while self.session.take_safe().is_some() {}
                 while self.session.take_done().is_some() {}
             }
-            let wanted = look(self.serial - before, self.now());
+            let wanted = report(self.serial - before, self.now());
             if wanted { Ok(()) } else { Err(RunError::Stopped) }
         })?;
         Ok(self.serial - before)

@@ -163,7 +163,7 @@ impl Ready {
         self.control.path().expect("it is a Unix socket")
     }
 
-    /// Serves a drive until `stop` is set or `look`, which hears now and then how far it has come, answers
+    /// Serves a drive until `stop` is set or `report`, which hears now and then how far it has come, answers
     /// `false`. Returns the result of the run, and what is to be said of how it was served.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl Ready {
         mut self,
         session: Session,
         stop: &AtomicBool,
-        look: &mut dyn FnMut(Progress) -> bool,
+        report: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(Report, Value), ServeError> {
         self.new_store.0 = None;
         let drive = session.drive();
@@ -189,7 +189,7 @@ impl Ready {
         let mut core = Core::new(session, versions, self.recording);
         let total = Some(self.earlier.requests());
         let recovered = core.recover(&self.earlier, &mut |done, now| {
-            let wanted = look(Progress { stage: Stage::Recovering, done, total, now });
+            let wanted = report(Progress { stage: Stage::Recovering, done, total, now });
             wanted && !stop.load(Ordering::Relaxed)
         })?;
         // From here on the data change: only this recording leads to them.
@@ -203,7 +203,7 @@ impl Ready {
         }
         let pace = self.options.pace;
         let server = server::NbdServer::new(core, export, pace, self.listener, self.control, stop);
-        let (report, mut how) = server.run(look)?;
+        let (report, mut how) = server.run(report)?;
         if let Some(tie) = &self.tie {
             // A recording that ended before the run does not lead to the data.
             let name = recorded.as_deref().filter(|_| how["recording_error"].is_null());

@@ -200,17 +200,17 @@ impl<'a> NbdServer<'a> {
         }
     }
 
-    /// Serves until it is told to stop; `look` hears now and then how far it has come.
+    /// Serves until it is told to stop; `report` hears now and then how far it has come.
     pub(crate) fn run(
         mut self,
-        look: &mut dyn FnMut(Progress) -> bool,
+        report: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(ssd::Report, Value), ServeError> {
         let mut looked = Instant::now();
-        let mut look = |core: &Core| {
+        let mut report = |core: &Core| {
             let (done, now) = (core.served(), core.now());
-            look(Progress { stage: Stage::Serving, done, total: None, now })
+            report(Progress { stage: Stage::Serving, done, total: None, now })
         };
-        look(&self.core);
+        report(&self.core);
         while !self.stop.load(Ordering::Relaxed) {
             let heard = self.listen()?;
             let began = self.take_commands();
@@ -224,7 +224,7 @@ impl<'a> NbdServer<'a> {
             self.part();
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                if !look(&self.core) {
+                if !report(&self.core) {
                     break;
                 }
             }

@@ -403,7 +403,7 @@ impl Decoder {
         if !export.is_called(name) {
             return answer(out, option, reply::UNKNOWN, b"there is no such export");
         }
-        let mut tell = |what: u16, parts: &[&[u8]]| {
+        let mut reply = |what: u16, parts: &[&[u8]]| {
             let mut data = what.to_be_bytes().to_vec();
             for part in parts {
                 data.extend_from_slice(part);
@@ -411,18 +411,18 @@ impl Decoder {
             answer(out, option, reply::INFO, &data);
         };
         let (size, flags) = (export.size.to_be_bytes(), self.flags().to_be_bytes());
-        tell(info::EXPORT, &[&size, &flags]);
+        reply(info::EXPORT, &[&size, &flags]);
         let sizes = [export.sector, export.preferred, MAX_PAYLOAD].map(u32::to_be_bytes);
-        tell(info::BLOCK_SIZE, &[&sizes[0], &sizes[1], &sizes[2]]);
+        reply(info::BLOCK_SIZE, &[&sizes[0], &sizes[1], &sizes[2]]);
         let mut told = [false; 2];
         while let Some(wanted) = fields.u16() {
             // Each once, however often it is asked for.
             match wanted {
                 info::NAME if !std::mem::replace(&mut told[0], true) => {
-                    tell(info::NAME, &[export.name.as_bytes()]);
+                    reply(info::NAME, &[export.name.as_bytes()]);
                 }
                 info::DESCRIPTION if !std::mem::replace(&mut told[1], true) => {
-                    tell(info::DESCRIPTION, &[export.description.as_bytes()]);
+                    reply(info::DESCRIPTION, &[export.description.as_bytes()]);
                 }
                 _ => {}
             }

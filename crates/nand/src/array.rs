@@ -296,7 +296,7 @@ impl<S: Store> Array<S> {
         if next / row % 3 == 2 && next < self.geometry.pages_per_block() {
             self.state.next[block] = next + row;
         }
-        self.state.mode[block] = Mode::Low;
+        self.state.mode[block] = Mode::LowDensity;
         self.state.surcharge[block] += surcharge;
         self.store.reprogram_to_low(block);
     }

@@ -31,13 +31,13 @@ keys! {
     /// The cost of programming a page. High cost means a fine step: slow to write, fast to read.
     pub enum Level {
         /// Fine steps.
-        High = "high";
+        HighCost = "high";
         /// The traditional step.
-        Medium = "medium";
+        MediumCost = "medium";
         /// Coarse steps.
-        Low = "low";
+        LowCost = "low";
     }
-    default Medium;
+    default MediumCost;
 }
 
 keys! {
@@ -47,7 +47,7 @@ keys! {
         /// Every page holds a logical page.
         Full = "full";
         /// Guard levels: the most significant pages hold no data.
-        Low = "low";
+        LowDensity = "low";
         /// First generation of a write-once-memory code.
         Wom1 = "wom1";
         /// Second generation, programmed over the first without an erase.

@@ -9,7 +9,7 @@
 //! let place = floatgate_nand::Source::Gc as usize; // non-primitive cast
 //! ```
 //! ```compile_fail,E0605
-//! let place = floatgate_nand::Level::Low as u8;
+//! let place = floatgate_nand::Level::LowCost as u8;
 //! ```
 //! ```compile_fail,E0605
 //! let place = floatgate_nand::Mode::Full as usize;
@@ -392,12 +392,13 @@ mod tests {
 
     #[test]
     fn two_are_added_and_zipped_by_key() {
-        let mut sum = Each::<Level, u64>::from_fn(|level| if level == Level::Low { 5 } else { 1 });
+        let mut sum =
+            Each::<Level, u64>::from_fn(|level| if level == Level::LowCost { 5 } else { 1 });
         let other = Each::filled(10);
         sum += &other;
-        assert_eq!((sum[Level::Low], sum[Level::High], sum.sum::<u64>()), (15, 11, 37));
+        assert_eq!((sum[Level::LowCost], sum[Level::HighCost], sum.sum::<u64>()), (15, 11, 37));
         let less = sum.zip(&other, |a, b| a - b);
-        assert_eq!((less[Level::Low], less[Level::Medium]), (5, 1));
+        assert_eq!((less[Level::LowCost], less[Level::MediumCost]), (5, 1));
         assert_eq!(format!("{less:?}"), "{High: 1, Medium: 1, Low: 5}");
     }
 

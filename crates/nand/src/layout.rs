@@ -153,7 +153,7 @@ impl Layouts {
     pub fn new(pages: u32) -> Self {
         let modes = Each::from_fn(|mode| match mode {
             Mode::Full => Layout::plain(),
-            Mode::Low => Layout::guard_levels(),
+            Mode::LowDensity => Layout::guard_levels(),
             Mode::Wom1 | Mode::Wom2 => Layout::two_thirds(),
         });
         Self { pages, row: 1, modes }
@@ -272,7 +272,7 @@ mod tests {
     fn slots_of_every_mode() {
         let l = Layouts::new(7);
         assert_eq!(names(&l, Mode::Full), [0, 1, 2, 3, 4, 5, 6]);
-        assert_eq!(names(&l, Mode::Low), [0, 1, 3, 4]);
+        assert_eq!(names(&l, Mode::LowDensity), [0, 1, 3, 4]);
         assert_eq!(names(&l, Mode::Wom1), [0, 1, 3, 4]);
         for mode in Mode::ALL {
             assert_eq!(l.slots(mode) as usize, names(&l, mode).len(), "{mode:?}");
@@ -292,7 +292,7 @@ mod tests {
         let rows = Layouts::of(&Geometry::new(shape).unwrap().with_units(units).unwrap());
         let pages = Layouts::new(7);
         assert_eq!(Layouts::of(&flash), pages);
-        for mode in [Mode::Full, Mode::Low] {
+        for mode in [Mode::Full, Mode::LowDensity] {
             let expected: Vec<u32> =
                 names(&pages, mode).into_iter().flat_map(|page| page * 4..page * 4 + 4).collect();
             assert_eq!(names(&rows, mode), expected, "{mode:?}");
@@ -399,7 +399,7 @@ mod tests {
         let l = Layouts::new(6);
         assert_eq!(l.read(Mode::Wom1, 3), PageRange::new(3, 2));
         assert_eq!(l.read(Mode::Wom1, 4), PageRange::new(4, 2));
-        assert_eq!(l.read(Mode::Low, 4), PageRange::new(4, 1));
-        assert!(!l.is_slot(Mode::Low, 2));
+        assert_eq!(l.read(Mode::LowDensity, 4), PageRange::new(4, 1));
+        assert!(!l.is_slot(Mode::LowDensity, 2));
     }
 }

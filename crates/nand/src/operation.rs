@@ -68,10 +68,10 @@ pub enum Route {
     /// Over the channel.
     Channel,
     /// The data stay in the die: a read leaves them in the page register, a program takes them from there.
-    Stays,
+    Copyback,
     /// A read left data in the page register, and they are not programmed from there: they leave it over
     /// the channel before the data of this program enter.
-    RegisterOut,
+    DataOut,
 }
 
 /// A flash operation.

@@ -33,7 +33,7 @@ impl SoftReads {
         let types = 0..cell.bits() as usize;
         let mut reads = Self { array: [[Dur::ZERO; 4]; 3], planes: [[0; 4]; 3] };
         for page_type in types {
-            let once = timing.read(Level::Medium, page_type);
+            let once = timing.read(Level::MediumCost, page_type);
             let boundaries = cell.boundaries(page_type).count() as u32;
             for step in 0..3 {
                 let n = boundaries * ldpc.sensings(step);
@@ -109,7 +109,7 @@ mod tests {
     fn a_table_that_falls_is_none() {
         let mut timing = plain(Bus::Included);
         assert!(SoftReads::of_levels(&timing).is_some());
-        timing.read[Level::Low] = [Dur::us(60); 4];
+        timing.read[Level::LowCost] = [Dur::us(60); 4];
         assert_eq!(SoftReads::of_levels(&timing), None);
     }
 }

@@ -29,7 +29,7 @@ pub trait Store: Send {
     /// From here on slots of a block are written over its complete first generation.
     #[inline(always)]
     fn begin_second_generation(&mut self, _block: BlockId) {}
-    /// A block in [`Mode::Full`] is reprogrammed in place to [`Mode::Low`].
+    /// A block in [`Mode::Full`] is reprogrammed in place to [`Mode::LowDensity`].
     #[inline(always)]
     fn reprogram_to_low(&mut self, _block: BlockId) {}
 }

@@ -36,8 +36,8 @@ struct Folder {
 
 impl StateFolder {
     /// The cache in a folder, without what a crash has left there.
-    pub(crate) fn open(given: Option<CacheOptions>) -> PyResult<Self> {
-        let Some((path, limit)) = given else { return Ok(Self(None)) };
+    pub(crate) fn open(options: Option<CacheOptions>) -> PyResult<Self> {
+        let Some((path, limit)) = options else { return Ok(Self(None)) };
         let limit = Bytes::from_str(&limit).map_err(|e| {
             let text = format!(
                 "FLOATGATE_CACHE_LIMIT is `{limit}`: {e}; it says how much preconditioned drives may \

@@ -11,7 +11,7 @@ use ssd::workload::Workload;
 use ssd::{Drive, StateCache};
 
 use crate::error::{InputError, WorkloadError, of_ours, of_run, of_trace};
-use crate::open::{self, How};
+use crate::open::{self, OpenSpec};
 use crate::worker::WorkProgress;
 
 /// The demand.
@@ -19,7 +19,7 @@ pub(crate) struct What<'a> {
     pub(crate) workload: Option<&'a str>,
     /// Bytes of each second, and pages where they are not the whole pages of these.
     pub(crate) demand: Option<(Vec<f64>, Option<Vec<f64>>)>,
-    pub(crate) how: How,
+    pub(crate) spec: OpenSpec,
 }
 
 /// The rest of the question, checked.
@@ -86,10 +86,10 @@ impl Asked {
 pub(crate) fn demand(
     drive: &Drive,
     name: &str,
-    how: &How,
+    spec: &OpenSpec,
     tick: &mut dyn FnMut(WorkProgress) -> bool,
 ) -> PyResult<Demand> {
-    gone_through(drive, &*open::workload(drive, name, how)?, tick)
+    gone_through(drive, &*open::workload(drive, name, spec)?, tick)
 }
 
 fn of_demand(error: DemandError) -> PyErr {
@@ -120,7 +120,7 @@ pub(crate) fn forward(
     tick: &mut dyn FnMut(WorkProgress) -> bool,
 ) -> PyResult<Value> {
     let page_bytes = drive.geometry.page_size().get();
-    let workload = what.workload.map(|name| open::workload(drive, name, &what.how)).transpose()?;
+    let workload = what.workload.map(|name| open::workload(drive, name, &what.spec)).transpose()?;
     let demand = match (&what.demand, &workload) {
         (Some((bytes, None)), None) => Demand::of_bytes(bytes, page_bytes).map_err(of_demand)?,
         (Some((bytes, Some(pages))), None) => {

@@ -476,14 +476,14 @@ mod _core {
             });
             let served = live::serve(&drive, &options, &mut cache, &stop, &opened, tick, sink);
             outside.verdict()?;
-            let (mut report, running, how) = served?;
+            let (mut report, running, how_served) = served?;
             report.set_timing(WallTimes {
                 wall: start.wall(),
                 cpu: start.cpu(),
                 running: running.as_secs_f64(),
             });
             let mut value = report.value().clone();
-            value["timing"]["live"] = how;
+            value["timing"]["live"] = how_served;
             Ok(value.to_string())
         })
     }
@@ -503,13 +503,13 @@ mod _core {
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
-        let how = reading.checked(&workload)?;
+        let spec = reading.checked(&workload)?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &[], seed, &outside)?;
         let drive = open::set_up(drive, &workload)?;
         let (bytes, pages) =
-            worker::run(py, outside, progress, None, how.tally(), move |tick, _| {
-                Ok(forward::demand(&drive, &workload, &how, tick)?.columns())
+            worker::run(py, outside, progress, None, spec.tally(), move |tick, _| {
+                Ok(forward::demand(&drive, &workload, &spec, tick)?.columns())
             })?;
         Ok([bytes.into_pyarray(py), pages.into_pyarray(py)])
     }
@@ -541,7 +541,7 @@ mod _core {
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
-        let how = reading.checked(workload.as_deref().unwrap_or_default())?;
+        let spec = reading.checked(workload.as_deref().unwrap_or_default())?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let mut drive = open::set_up(drive, workload.as_deref().unwrap_or_default())?;
@@ -551,10 +551,10 @@ mod _core {
         if waf.is_none() {
             memory::check(&drive)?;
         }
-        let read = how.tally();
+        let read = spec.tally();
         worker::run(py, Arc::clone(&outside), progress, None, read, move |tick, _| {
             let start = Stopwatch::start();
-            let what = forward::What { workload: workload.as_deref(), demand, how };
+            let what = forward::What { workload: workload.as_deref(), demand, spec };
             let value = forward::forward(&drive, &what, &asked, &mut cache, tick);
             outside.verdict()?;
             let mut value = value?;

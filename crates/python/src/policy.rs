@@ -119,7 +119,7 @@ impl Policy {
     }
 
     /// Tells the policy something, if it has the method.
-    fn tell<A>(&self, method: &str, what: impl FnOnce() -> A)
+    fn notify<A>(&self, method: &str, what: impl FnOnce() -> A)
     where
         A: for<'py> PyCallArgs<'py>,
     {
@@ -232,7 +232,7 @@ macro_rules! asked {
     // The facts that a policy receives.
     (fn $name:ident(&mut $this:ident $(, $arg:ident: $type:ty)* $(,)?) as $what:expr; $($rest:tt)*) => {
         fn $name(&mut $this $(, $arg: $type)*) {
-            $this.tell(stringify!($name), || $what);
+            $this.notify(stringify!($name), || $what);
         }
         asked! { $($rest)* }
     };
@@ -265,7 +265,7 @@ impl Watch for Policy {
             self.passed = Passed::new(geometry, logical_pages);
         }
         let drive = views::Drive::new(geometry, logical_pages);
-        self.tell("attach", || (drive,));
+        self.notify("attach", || (drive,));
         if self.family == Family::ReadDisturb {
             // The policy of a run finds its streams set up, and is not asked for them.
             ReadDisturb::streams(self);
@@ -274,7 +274,7 @@ impl Watch for Policy {
 
     fn on_erase(&mut self, block: BlockId, now: Time) {
         self.passed.erased(block);
-        self.tell("on_erase", || (block.as_u32(), now.as_ns()));
+        self.notify("on_erase", || (block.as_u32(), now.as_ns()));
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
@@ -577,7 +577,7 @@ impl PageChoice for Policy {
     fn learn_streams(&mut self, first: StreamId) {
         let own = self.own_streams(self.drive()).len() as u8;
         self.own.set((first.0, first.0 + own));
-        self.tell("learn_streams", || (first.0,));
+        self.notify("learn_streams", || (first.0,));
         // The policy of a run is not asked for it again.
         self.urgent.set(self.urgent_stream());
     }

@@ -27,8 +27,8 @@ pub(crate) enum Actor {
     /// through with something.
     Port,
     /// Writes have waited long enough for others to be programmed with.
-    Trays,
-    /// The second register of a die, where there is one.
+    ProgramBuffers,
+    /// The cache register of a die, where there is one.
     Register(DieId),
 }
 
@@ -57,7 +57,7 @@ impl Clock {
             Actor::Gate => self.dies + 1,
             Actor::Timer => self.dies + 2,
             Actor::Port => self.dies + 3,
-            Actor::Trays => self.dies + 4,
+            Actor::ProgramBuffers => self.dies + 4,
             Actor::Register(die) => self.dies + OTHERS + die.index(),
         }
     }
@@ -72,7 +72,7 @@ impl Clock {
             Some(1) => Actor::Gate,
             Some(2) => Actor::Timer,
             Some(3) => Actor::Port,
-            Some(4) => Actor::Trays,
+            Some(4) => Actor::ProgramBuffers,
             Some(beyond) => Actor::Register(DieId::new(beyond - OTHERS)),
         };
         Some((at, actor))

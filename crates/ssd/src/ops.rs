@@ -77,7 +77,7 @@ pub(crate) struct PageOp {
     pub(crate) modify: bool,
     /// A write whose page was written over or given up before it had a slot: it is done with the others
     /// of its group.
-    pub(crate) rides: bool,
+    pub(crate) superseded: bool,
     /// The next of its lane, of the operations merged with it, or of the free list.
     pub(crate) next: u32,
     pub(crate) lpn: Option<Lpn>,
@@ -94,12 +94,12 @@ impl PageOp {
         let tag = Tag { prio, ..Tag::of(Source::Host) };
         Self {
             owner,
-            operation: Operation::new(verb, None, tag, Level::Medium),
+            operation: Operation::new(verb, None, tag, Level::MediumCost),
             outcome: Outcome::Done,
             turn: false,
             partial: false,
             modify: false,
-            rides: false,
+            superseded: false,
             next: NONE,
             lpn,
             seq: 0,
@@ -149,12 +149,12 @@ impl PageOp {
 
 /// The kind of a finished operation, and its outcome.
 #[derive(Copy, Clone)]
-pub(crate) struct Done {
+pub(crate) struct DoneOp {
     pub(crate) owner: Owner,
     pub(crate) operation: Operation,
     pub(crate) outcome: Outcome,
     pub(crate) modify: bool,
-    pub(crate) rides: bool,
+    pub(crate) superseded: bool,
     pub(crate) lpn: Option<Lpn>,
     pub(crate) seq: u64,
 }
@@ -262,11 +262,11 @@ impl Ops {
 
     /// Takes the first operation off a list of what is done. Returns what it was, and the rest.
     #[inline]
-    pub(crate) fn take_done(&mut self, first: u32) -> (Done, u32) {
+    pub(crate) fn take_done(&mut self, first: u32) -> (DoneOp, u32) {
         let op = &mut self[first];
         let rest = std::mem::replace(&mut op.next, NONE);
-        let &mut PageOp { owner, operation, outcome, modify, rides, lpn, seq, .. } = op;
-        (Done { owner, operation, outcome, modify, rides, lpn, seq }, rest)
+        let &mut PageOp { owner, operation, outcome, modify, superseded, lpn, seq, .. } = op;
+        (DoneOp { owner, operation, outcome, modify, superseded, lpn, seq }, rest)
     }
 
     /// An operation and those chained to it.

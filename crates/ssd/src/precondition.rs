@@ -5,7 +5,7 @@
 
 use crate::config::{Age, Drive, Fill};
 use crate::progress::{Interrupted, Progress, Stage};
-use ftl::{Ftl, Kit, Lpn};
+use ftl::{Ftl, Lpn, PolicyTypes};
 use kernel::{BitSet, Rng, Time};
 use nand::Store;
 use std::io::Read;
@@ -102,7 +102,7 @@ impl Preconditioned {
     pub const BYTES: usize = 96;
 
     /// Whether the data of a drive are those that its preconditioning writes.
-    pub(crate) fn is_of<K: Kit>(&self, drive: &Drive, ftl: &Ftl<K>) -> bool {
+    pub(crate) fn is_of<K: PolicyTypes>(&self, drive: &Drive, ftl: &Ftl<K>) -> bool {
         let as_told = match to_fill(drive) {
             Some(pages) => self.filled == u64::from(pages),
             None => self.filled <= u64::from(drive.logical_pages),
@@ -219,7 +219,7 @@ impl AgeingState {
 }
 
 /// Keeps what ageing has come to, so that it can be resumed.
-pub(crate) trait Checkpoints<K: Kit> {
+pub(crate) trait Checkpoints<K: PolicyTypes> {
     /// Puts an empty drive into the state that was kept, if there is one.
     fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<AgeingState>;
     /// Keeps a state. The drive goes on as one that was put into it.
@@ -227,7 +227,7 @@ pub(crate) trait Checkpoints<K: Kit> {
 }
 
 /// Fills and ages an empty drive as its configuration says.
-pub fn precondition<K: Kit>(
+pub fn precondition<K: PolicyTypes>(
     drive: &Drive,
     input: &dyn Workload,
     ftl: &mut Ftl<K>,
@@ -237,7 +237,7 @@ pub fn precondition<K: Kit>(
 }
 
 /// The same; a long ageing leaves checkpoints, and is resumed from one.
-pub(crate) fn resumably<'c, K: Kit>(
+pub(crate) fn resumably<'c, K: PolicyTypes>(
     drive: &Drive,
     input: &dyn Workload,
     ftl: &mut Ftl<K>,
@@ -266,7 +266,7 @@ pub(crate) fn resumably<'c, K: Kit>(
         None => work.write_all(touched.iter().map(|lpn| Lpn::from_u32(lpn as u32)))?,
     }
     if kept.is_none() {
-        work.ftl.seal_staged_pages(Time::ZERO);
+        work.ftl.flush_buffered_pages(Time::ZERO);
         work.standing.filled = work.done;
     }
     result.filled = work.standing.filled;
@@ -277,11 +277,11 @@ pub(crate) fn resumably<'c, K: Kit>(
         Age::Random => age_random(drive, &mut work, &mut result)?,
         Age::Workload => age_by_workload(drive, input, &mut work, &mut result)?,
     }
-    work.ftl.seal_staged_pages(Time::ZERO);
+    work.ftl.flush_buffered_pages(Time::ZERO);
     Ok(result)
 }
 
-struct Work<'a, 'c, K: Kit> {
+struct Work<'a, 'c, K: PolicyTypes> {
     ftl: &'a mut Ftl<K>,
     progress: &'a mut dyn FnMut(Progress) -> bool,
     stage: Stage,
@@ -291,7 +291,7 @@ struct Work<'a, 'c, K: Kit> {
     checkpoints: Option<&'a mut (dyn Checkpoints<K> + 'c)>,
 }
 
-impl<K: Kit> Work<'_, '_, K> {
+impl<K: PolicyTypes> Work<'_, '_, K> {
     /// Pages programmed, also before an interruption.
     fn programmed(&self) -> u64 {
         self.standing.programmed + self.ftl.counts().program.total()
@@ -304,7 +304,7 @@ impl<K: Kit> Work<'_, '_, K> {
             return;
         }
         let Some(checkpoints) = &mut self.checkpoints else { return };
-        self.ftl.seal_staged_pages(Time::ZERO);
+        self.ftl.flush_buffered_pages(Time::ZERO);
         if self.ftl.can_be_saved() {
             self.standing.programmed = programmed;
             checkpoints.keep(self.ftl, &self.standing);
@@ -420,7 +420,7 @@ const PROGRAMS_FOR_YEARS: u64 = 100 << 20;
 const STRETCHES_FOR_YEARS: usize = 6;
 
 /// Ages by one stretch after the other until write amplification is flat.
-fn age<K: Kit>(
+fn age<K: PolicyTypes>(
     drive: &Drive,
     work: &mut Work<'_, '_, K>,
     result: &mut Preconditioned,
@@ -452,7 +452,7 @@ fn age<K: Kit>(
 }
 
 /// Uniformly random overwrites of the pages that hold data.
-fn age_random<K: Kit>(
+fn age_random<K: PolicyTypes>(
     drive: &Drive,
     work: &mut Work<'_, '_, K>,
     result: &mut Preconditioned,
@@ -499,7 +499,7 @@ const AHEAD: usize = 16;
 
 /// The workload's own writes and trims: what a generator would go on with, or what a trace has,
 /// again and again.
-fn age_by_workload<K: Kit>(
+fn age_by_workload<K: PolicyTypes>(
     drive: &Drive,
     input: &dyn Workload,
     work: &mut Work<'_, '_, K>,
@@ -573,7 +573,11 @@ impl Change {
         }
     }
 
-    fn make<K: Kit>(self, size: u64, work: &mut Work<'_, '_, K>) -> Result<(), Interrupted> {
+    fn make<K: PolicyTypes>(
+        self,
+        size: u64,
+        work: &mut Work<'_, '_, K>,
+    ) -> Result<(), Interrupted> {
         for page in self.pages(size) {
             let lpn = Lpn::from_u32(page as u32);
             if self.trim {
@@ -624,7 +628,11 @@ impl<'a> Changes<'a> {
     }
 
     /// The next requests of an endless stream, or one pass.
-    fn go_on<K: Kit>(&mut self, size: u64, work: &mut Work<'_, '_, K>) -> Result<(), Interrupted> {
+    fn go_on<K: PolicyTypes>(
+        &mut self,
+        size: u64,
+        work: &mut Work<'_, '_, K>,
+    ) -> Result<(), Interrupted> {
         match self {
             Self::Endless { source, batch } => {
                 source.fill(batch)?;

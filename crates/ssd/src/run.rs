@@ -12,8 +12,8 @@ use crate::result::{Report, pages_in_use, report};
 use crate::session::Session;
 use crate::sim::Sim;
 use ftl::{
-    Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle,
-    Watch, Wear,
+    Config, Cost, Ftl, Future, GcMarks, LevelTimes, Life, PageChoice, Policies, PolicyTypes,
+    Throttle, Watch, Wear,
 };
 use kernel::{Bytes, Dur, Time};
 use policies::{Arbitration, Builtin, Family};
@@ -131,7 +131,7 @@ fn generator_within(
 }
 
 /// The FTL of a drive, empty.
-pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
+pub fn ftl_of<K: PolicyTypes>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
     let config = Config {
         geometry: drive.geometry,
         layouts: drive.policies.layouts(&drive.geometry),
@@ -186,20 +186,20 @@ pub fn run_recorded(
         return Err(RunError::Stopped);
     }
     let mut arbiter = drive.policies.arbiter();
-    let tenants = RunFlows::of(&drive.host, workload.about(), arbiter.merges())
+    let run_flows = RunFlows::of(&drive.host, workload.about(), arbiter.merges())
         .map_err(RunError::Generator)?;
-    let Flows { open, closed } = tenants.heard(workload.flows()?);
+    let Flows { open, closed } = run_flows.heard(workload.flows()?);
     let mut source = Observed { inner: open, alignment: Alignment::new() };
     let mut sim = Sim::new(drive, ftl);
-    sim.count_flows(tenants.flows.len());
+    sim.count_flows(run_flows.flows.len());
     arbiter.attach(&drive.geometry, drive.logical_pages);
     if arbiter.merges() {
         sim.close_loops(closed);
     } else {
-        sim.arbitrate(&drive.host, arbiter, &tenants.shares(), closed);
+        sim.arbitrate(&drive.host, arbiter, &run_flows.shares(), closed);
     }
     if let Some(sink) = sink {
-        sim.record_by(drive.recording, sink, tenants.names());
+        sim.record_by(drive.recording, sink, run_flows.names());
     }
     sim.run(&mut source, total, progress)?;
     let mut alignment = source.alignment.clone();
@@ -208,7 +208,7 @@ pub fn run_recorded(
         alignment.add(closed.alignment());
         skipped += closed.skipped();
     }
-    let about = About { flows: tenants.flows, ..workload.about().clone() };
+    let about = About { flows: run_flows.flows, ..workload.about().clone() };
     Ok(report(drive, &about, skipped, &alignment, &state, before, &mut sim))
 }
 
@@ -400,7 +400,7 @@ impl RequestSource for Nothing {
 /// The drive's policies in their first state, told what they must know.
 fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin> {
     let mut policies = drive.policies.build();
-    Told::of(drive).tell(&mut policies);
+    DriveInfo::of(drive).configure(&mut policies);
     if let Some(future) = future {
         policies.cost.foresee(Arc::clone(future));
     }
@@ -408,13 +408,13 @@ fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin>
 }
 
 /// The facts about a drive that policies are told, besides their views.
-struct Told {
+struct DriveInfo {
     levels: LevelTimes,
     program: [Dur; 4],
     life: Life,
 }
 
-impl Told {
+impl DriveInfo {
     fn of(drive: &Drive) -> Self {
         let types = drive.geometry.shape().bits_per_cell;
         let mean = |times: &[Dur; 4]| {
@@ -425,12 +425,12 @@ impl Told {
                 program: drive.timing.program.map(mean),
                 read: drive.timing.read.map(mean),
             },
-            program: drive.timing.program[nand::Level::Medium],
+            program: drive.timing.program[nand::Level::MediumCost],
             life: life_of(drive),
         }
     }
 
-    fn tell(&self, policies: &mut Policies<Builtin>) {
+    fn configure(&self, policies: &mut Policies<Builtin>) {
         policies.cost.learn_times(&self.levels);
         policies.page_choice.learn_times(&self.program);
         policies.throttle.learn_life(&self.life);
@@ -510,7 +510,7 @@ fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
 }
 
 /// Preconditions an empty drive, or finds it preconditioned.
-fn prepare<K: Kit>(
+fn prepare<K: PolicyTypes>(
     drive: &Drive,
     workload: &dyn Workload,
     policies: &dyn Fn() -> Policies<K>,
@@ -554,14 +554,14 @@ fn prepare<K: Kit>(
 }
 
 /// The state of an interrupted ageing, in the cache.
-struct Unfinished<'a, K: Kit> {
+struct Unfinished<'a, K: PolicyTypes> {
     cache: &'a mut dyn StateCache,
     key: &'a str,
     empty: &'a dyn Fn() -> Ftl<K>,
     policies: &'a dyn Fn() -> Policies<K>,
 }
 
-impl<K: Kit> Checkpoints<K> for Unfinished<'_, K> {
+impl<K: PolicyTypes> Checkpoints<K> for Unfinished<'_, K> {
     fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<AgeingState> {
         let mut kept = self.cache.load(self.key)?;
         ftl.expect_many_writes();
@@ -647,7 +647,7 @@ fn state_digest(drive: &Drive, requests: &Value) -> String {
         "build": drive.build,
         "drive": before_run(&drive.resolved, !requests.is_null()),
         "policies": policies,
-        "told": Told::of(drive).shaping(&drive.policies.build()),
+        "told": DriveInfo::of(drive).shaping(&drive.policies.build()),
         "requests": requests,
     });
     if drive.years.is_some() {

@@ -12,7 +12,7 @@
 //! [`Feeder`] reads from a source that never ends until [`Session::close`].
 
 use crate::config::Drive;
-use crate::host::{Feeder, Interface, RunFlows};
+use crate::host::{DriveInterface, Feeder, RunFlows};
 use crate::precondition::Preconditioned;
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
@@ -100,7 +100,7 @@ struct Tokened<'a> {
     merges: bool,
 }
 
-impl Interface for Tokened<'_> {
+impl DriveInterface for Tokened<'_> {
     #[inline]
     fn now(&self) -> Time {
         self.sim.now()
@@ -227,8 +227,8 @@ impl Session {
     }
 
     /// From now on [`Session::take_safe`] tells which data survive a loss of power.
-    pub fn tell_safe(&mut self) {
-        self.sim.tell_safe();
+    pub fn report_safe(&mut self) {
+        self.sim.report_safe();
     }
 
     /// The next page whose data became safe.

@@ -419,7 +419,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("workload.theta", "zipf", &[], "0.5"),
     ("workload.hot-data", "hot-cold", &[], "0.3"),
     ("workload.hot-writes", "hot-cold", &[], "0.9"),
-    ("workload.order", "passes", &[], "repeated"),
+    ("workload.order", "passes", &["workload.span=256KiB"], "repeated"),
     ("workload.seed", "closed", &[], "5"),
     ("precondition.fill", "closed", &[], "0.5"),
     ("precondition.age", "closed", &[], "random"),

@@ -225,11 +225,11 @@ impl Watch for Restless {
 
 impl Cost for Restless {
     fn initial(&self) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {
-        if w.tag.source == Source::Rewrite { Level::High } else { Level::Low }
+        if w.tag.source == Source::Rewrite { Level::HighCost } else { Level::LowCost }
     }
 
     fn rewrite(&mut self, die: DieId, view: &FtlView<'_>) -> Option<Lpn> {

@@ -133,7 +133,7 @@ fn what_a_flush_or_a_forced_write_answers_for_is_safe() {
     for (name, settings) in DRIVES {
         let drive = fit(settings);
         let mut session = session(&drive);
-        session.tell_safe();
+        session.report_safe();
         let mut rng = Rng::named(3, "client");
         // The last write of each page that was taken in, and the last that is safe.
         let (mut written, mut safe) = (BTreeMap::new(), BTreeMap::new());
@@ -210,7 +210,7 @@ fn between_two_steps_the_pages_of_the_first_are_safe_and_no_others() {
         "ftl.program-wait=1ms",
     ]);
     let mut session = session(&drive);
-    session.tell_safe();
+    session.report_safe();
     for page in 0..16 {
         let request = bytes(0, Op::Write, u64::from(page) * PAGE, PAGE);
         session.arrive(&request, page).expect("the drive is not worn out");

@@ -5,7 +5,7 @@
 //!
 //! A word such as `time=1:us,op=2,offset=3,size=4` names the columns of the tables after it. Opening (hash, survey, checks) and reading are shown apart; each figure is the best of three.
 
-#![expect(clippy::disallowed_methods, reason = "a program at the rim, which measures real time")]
+#![expect(clippy::disallowed_methods, reason = "a program that measures real time")]
 
 use std::path::Path;
 use std::time::Instant;

@@ -104,7 +104,7 @@ def compare(
             "--out",
             metavar="DIR",
             help="Store the results here; by default in a folder of floatgate-results that is "
-            "named by what is compared.",
+            "named by the compared settings.",
         ),
     ] = None,
     snapshots: Snapshots = False,

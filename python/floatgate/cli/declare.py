@@ -1,7 +1,7 @@
 """Commands as functions whose annotations say what they take: a thin layer over click.
 
-Nothing here is paid for by a command that is not asked for: functions become commands of click, and
-the modules that have them are imported, when somebody looks at them.
+Unused commands cost nothing. Functions become commands of click when they are looked at, and their
+modules are imported then.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Command = Callable[..., None]
 
 
 class Option(NamedTuple):
-    """What follows a flag; without `flags` it is called as its parameter is.
+    """The value of a flag. Without `flags` the flag has the name of its parameter.
 
     `min` is the least number; `completes` says how a value can go on.
     """
@@ -263,7 +263,7 @@ def ends_with(words: Callable[[], str]) -> Callable[[Command], Command]:
 
 
 def example(*lines: str) -> Callable[[Command], Command]:
-    """A command whose help shows how it is called."""
+    """A command whose help shows its call."""
 
     def told(command: Command) -> Command:
         command.examples = lines  # type: ignore[attr-defined]
@@ -314,7 +314,7 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
         more["type"] = _Number(float if kind is float else int, how.min)
     if how.completes is not None:
         more["shell_complete"] = functools.partial(_complete, how.completes, False)
-    # What a flag is without the word need not be said.
+    # The default of a flag is not shown.
     more["show_default"] = default is not None and (kind is not bool or "/" in flags[0])
     return click.Option([parameter.name, *flags], multiple=several, **more)
 

@@ -49,7 +49,7 @@ def run(
     flow: Flow = [],  # noqa: B006
     alone: Annotated[
         bool,
-        option("--alone", help="Run each flow without the others too: who slows whom down."),
+        option("--alone", help="Also run each flow alone, to show who slows whom down."),
     ] = False,
     out: Out = None,
     snapshots: Snapshots = False,

@@ -19,7 +19,7 @@ from floatgate.policy.permission import code_allowed
 Method = Callable[..., object]
 
 RESERVED = ("name", "source")
-"""Keys of a drive file's entry that are no parameters."""
+"""Keys of a drive file's entry that are not parameters."""
 
 
 class Found(NamedTuple):
@@ -183,7 +183,7 @@ def _origin(module: str) -> str | None:
 
 
 def _imported(path: str) -> ModuleType:
-    """A module of the environment or else of the current folder, which is no place for others."""
+    """A module of the environment, or else of the current folder, which gives no others."""
     import importlib
 
     folder = os.getcwd()

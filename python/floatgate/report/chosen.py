@@ -32,7 +32,7 @@ def chosen(comparison: Comparison, asked: str) -> Comparison:
     hold words together.
 
     Raises:
-        InputError: A word compares what there is not, or with what is no number.
+        InputError: A word compares an unknown name, or compares with text that is not a number.
     """
     try:
         words = shlex.split(asked)

@@ -90,7 +90,7 @@ def parts(report: Report) -> dict[str, Any]:
 
 
 def _answers(report: Report) -> list[str]:
-    """What came out; where something was published, verdicts say it."""
+    """The results, or the verdicts if there are published numbers."""
     runs = report.runs
     if report.tables:
         return []
@@ -100,8 +100,8 @@ def _answers(report: Report) -> list[str]:
 def _placed(plots: Sequence[Drawn]) -> list[tuple[str, str, bool]]:
     """Title, text, and whether the row is the plot's alone.
 
-    It is where nothing is left to stand beside it, or something so much higher that a part of its
-    frame would be empty. The overview and the details begin a row each.
+    That is so if no plot is left for the same row, or if that plot is so much higher that a part of
+    the frame would be empty. The overview and the details begin a row each.
     """
     heights = [(plot.spec or {}).get("height", HEIGHT) for plot in plots]
     alone = set()
@@ -151,7 +151,8 @@ def usual_title(comparison: Comparison) -> str:
 def data(names: Names) -> dict[str, Any]:
     """The data of the page: every number of every run, and every setting.
 
-    What all runs share stands once. `timing` is left out: it alone differs between equal runs.
+    Values that all runs share are shown once. `timing` is left out, because only it differs between
+    equal runs.
     """
     numbers = [
         {
@@ -205,7 +206,7 @@ class _Row(NamedTuple):
 def _row(finding: Finding) -> _Row:
     if finding.unit not in UNITS:
         raise UnknownNameError(
-            f"`{finding.what}`: `{finding.unit}` is no unit; there are "
+            f"`{finding.what}`: `{finding.unit}` is not a unit; there are "
             + ", ".join(f"`{unit}`" for unit in UNITS)
         )
 
@@ -324,7 +325,7 @@ def _ends(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
 
 
 def _words(names: Names) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What sections without a form of their own have besides numbers, by section and run."""
+    """The values besides numbers of sections without a form of their own, by section and run."""
     found = []
     for section in declared.others():
         lines = []

@@ -114,10 +114,10 @@ MEASURES = {measure.key: measure for measure in (*HOST, *FLASH)}
 
 
 def could_be(names: Sequence[str]) -> None:
-    """Refuses what is no measure whatever the results, before there are any.
+    """Refuses names that cannot be measures of any result, before there are results.
 
     Raises:
-        InputError: A name is no short one, and no path of a result begins like that.
+        InputError: A name is not a short one, and no path of a result begins like that.
     """
     known = {each.name for each in declared.sections()}
     for name in names:
@@ -128,7 +128,7 @@ def could_be(names: Sequence[str]) -> None:
 def _refuse(name: str, paths: Iterable[str]) -> NoReturn:
     near = nearest(name, [*MEASURES, *paths])
     said = hint(name, near or MEASURES)
-    raise UnknownNameError(f"`{name}` is no measure, and no number of these results; {said}")
+    raise UnknownNameError(f"`{name}` is not a measure, nor a number of these results; {said}")
 
 
 def find(name: str, runs: Sequence[Result] = ()) -> Measure:
@@ -196,7 +196,7 @@ def peers(comparison: Comparison) -> list[list[int]]:
 def combinations(comparison: Comparison) -> list[list[int]]:
     """The runs that differ in their seed alone, in the order of the first of them.
 
-    Where nothing else varies, every run is a combination of its own.
+    If nothing else varies, every run is a combination of its own.
     """
     if not [n for n, of in comparison.varied.items() if n != "seed" and len(of) > 1]:
         return [[i] for i in range(len(comparison.runs))]
@@ -236,7 +236,10 @@ def half_width(values: Sequence[float]) -> float:
 
 
 def best(measure: Measure, values: Mapping[int, float | None]) -> list[int]:
-    """What reads the same is equally good; nothing is best if all are, or one has no value."""
+    """The best runs. Values that print alike are equal.
+
+    None is best if all values are equal, or if one is missing.
+    """
     if measure.more_is_better is None:
         return []
     known = {i: value for i, value in values.items() if value is not None}

@@ -10,7 +10,7 @@ from floatgate.words import duration, number, short, size
 
 
 class Unit(NamedTuple):
-    """What a number counts. `steps` are the units in which axes show it, with their lengths."""
+    """The unit of a number. `steps` are the units in which axes show it, with their lengths."""
 
     name: str
     show: Callable[[float], str]
@@ -46,8 +46,10 @@ UNITS = {
     "per s": Unit("per s", lambda v: short(float(f"{v:.3g}")), (("per s", 1), ("1000 per s", 1e3))),
     "x": Unit("", lambda v: f"{v:.3f}"),
 }
-"""By the name that a finding gives: empty for plain numbers, `x` for factors such as WAF, `count`
-for counts that may be shortened, `share` for shares of one, shown in per cent."""
+"""Units by the name that a finding gives. It is empty for plain numbers, `x` for factors such as
+WAF, and `count` for counts that may be shortened. It is `share` for shares of one, shown in
+percent.
+"""
 
 
 def unit_of(path: str) -> str:

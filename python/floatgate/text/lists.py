@@ -44,7 +44,7 @@ def policies(known: Iterable[Mapping[str, Any]], *, details: bool = False) -> st
     if details and family in FAMILIES:
         own = f"Your own in Python: a class like floatgate.policy.{FAMILIES[family].__name__}."
         lines.append(hanging("  py:module.Class  ", own))
-    lines += ["", "* the policy of a drive that names none"]
+    lines += ["", "* the default policy"]
     return "\n".join(lines).lstrip("\n")
 
 
@@ -67,7 +67,7 @@ def drives(known: Iterable[Mapping[str, Any]]) -> str:
     width = max(len(drive["name"]) for drive in known)
     summaries = [hanging(f"{d['name']:<{width}}  ", d["summary"], page_width()) for d in known]
     about = [
-        "assumed: of the settings that say where they come from, those with no source.",
+        "assumed: settings without a source, among those that should have one.",
         "`floatgate drives NAME` has each of them.",
     ]
     return "\n\n".join([table(rows), "\n".join(summaries), "\n".join(map(wrapped, about))])

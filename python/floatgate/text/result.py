@@ -53,7 +53,7 @@ def page(result: Result, *, colour: bool = False) -> str:
 
 
 def head(result: Result, style: Style, first: str = "") -> str:
-    """What ran, what came out, and how it ended; `first` has lines on what else was asked for."""
+    """The run, its results, and its end; `first` has lines on other requested output."""
     end = result.end
     lines = [style(BOLD, result.name)]
     if end.state != "completed":

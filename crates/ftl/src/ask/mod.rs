@@ -14,7 +14,7 @@ use nand::{BlockId, Geometry, Level, Ppn, Source, Store, Tag};
 
 /// The policies of one drive as types: static where they are built in, with a variant for a
 /// user's own.
-pub trait Kit: 'static {
+pub trait PolicyTypes: 'static {
     /// The memory of the cells.
     type Store: Store;
     /// Family cost.
@@ -38,7 +38,7 @@ pub trait Kit: 'static {
 }
 
 /// One policy of each family.
-pub struct Policies<K: Kit> {
+pub struct Policies<K: PolicyTypes> {
     /// At which level pages are programmed.
     pub cost: K::Cost,
     /// How long writes wait.
@@ -59,7 +59,7 @@ pub struct Policies<K: Kit> {
     pub order: K::Order,
 }
 
-impl<K: Kit> Policies<K> {
+impl<K: PolicyTypes> Policies<K> {
     /// Calls `f` for the watcher of every family, in a fixed order.
     pub fn each(&mut self, mut f: impl FnMut(&mut dyn Watch)) {
         self.each_as(|_, w| f(w));

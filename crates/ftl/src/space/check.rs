@@ -130,9 +130,12 @@ impl<S: Store> Space<S> {
             let room = self.has_room(p);
             ensure!(self.writable.get(p.index()) == room, "plane {p}: writable is not {room}");
         }
-        let starving = self.geometry.plane_ids().filter(|p| self.is_starved(*p)).count();
-        let counted = self.planes.starving;
-        ensure!(starving == counted as usize, "{starving} planes starve, counted {counted}");
+        let without_victim = self.geometry.plane_ids().filter(|p| self.has_no_victim(*p)).count();
+        let counted = self.planes.without_victim;
+        ensure!(
+            without_victim == counted as usize,
+            "{without_victim} planes without a victim, counted {counted}"
+        );
         Ok(())
     }
 
@@ -194,14 +197,14 @@ impl<S: Store> Space<S> {
     /// Checks that no plane waits for a collection that nobody has begun.
     fn check_spare(&self, mark: u32) -> Result<(), String> {
         for p in self.geometry.plane_ids() {
-            let starved = self.is_starved(p);
+            let no_victim = self.has_no_victim(p);
             let mut blocks = self.geometry.blocks_of(p).map(BlockId::new);
             ensure!(self.reserves(p), "plane {p} has no free block for what is collected");
-            let served = starved || !self.is_short(p, mark);
+            let served = no_victim || !self.is_short(p, mark);
             ensure!(served, "plane {p} is short of free blocks, and nothing is collected");
             let gains = blocks.any(|b| self.blocks.is_candidate(b) && self.gains(b));
             ensure!(
-                !starved || !gains,
+                !no_victim || !gains,
                 "plane {p} is marked as without a victim, but a block has something to gain"
             );
         }
@@ -235,7 +238,7 @@ mod tests {
             let array = Array::new(geometry, layouts.clone());
             let config = Config { geometry, layouts, logical_pages: 16, gc, endurance: 0, seed: 1 };
             let streams = vec![StreamSpec::REGULAR; StreamId::BUILT_IN];
-            let demands = Demands { streams, keeps: None, plain: true, owed: true, pages: 24 };
+            let demands = Demands { streams, keeps: None, plain: true, charged: true, pages: 24 };
             Self { space: Space::new(&config, array, demands), map: Map::new(&geometry, 16) }
         }
 
@@ -336,11 +339,14 @@ mod tests {
                     space.close(b, Mode::Full);
                 }
                 (2, State::Closed) if space.blocks.gain(b) == 0 => {
-                    space.starve(PLANE);
-                    assert_eq!((space.feed(b), space.any_starves()), (None, true));
+                    space.note_no_victim(PLANE);
+                    assert_eq!((space.note_victim(b), space.any_has_no_victim()), (None, true));
                     drive.trim(b, 0);
                     let space = &mut drive.space;
-                    assert_eq!((space.feed(b), space.any_starves()), (Some(PLANE), false));
+                    assert_eq!(
+                        (space.note_victim(b), space.any_has_no_victim()),
+                        (Some(PLANE), false)
+                    );
                 }
                 _ => {
                     drive.write(rng.below(16), StreamId(rng.below(4) as u8), source);
@@ -349,7 +355,7 @@ mod tests {
             drive.check().unwrap();
         }
         let counts = &drive.space.counts;
-        assert!(counts.erase.total() > 500 && counts.starved > 100, "{counts:?}");
+        assert!(counts.erase.total() > 500 && counts.no_victim > 100, "{counts:?}");
     }
 
     /// Each line of the check finds what it is there for: as long as the table.
@@ -420,7 +426,7 @@ mod tests {
                     d.space.blocks.set_bad(block);
                 }
             }),
-            ("planes starve, counted", &|d| d.space.planes.each[PLANE].starved = true),
+            ("planes without a victim, counted", &|d| d.space.planes.each[PLANE].no_victim = true),
             ("StreamId(0) has 5 blocks, counted 6", &|d| {
                 d.space.planes.share_mut(PLANE, StreamId::HOST).held += 1;
             }),

@@ -25,7 +25,7 @@ impl<S: Store> Space<S> {
         let block = self.planes.each[plane].free.remove(at).expect("it was found there");
         self.blocks.open(block, stream, spec.role);
         if tag.source == Source::Refresh {
-            self.owe(plane, i64::from(self.geometry.pages_per_block()));
+            self.charge(plane, i64::from(self.geometry.pages_per_block()));
         }
         self.planes.share_mut(plane, stream).held += 1;
         if spec.mode != Mode::Full && self.array.mode(block) == Mode::Full {
@@ -113,7 +113,7 @@ impl<S: Store> Space<S> {
 
     /// A block begins its second generation; if it keeps pages it joins its plane's free blocks with
     /// them. Whether it does.
-    pub(crate) fn begin_again(&mut self, block: BlockId) -> bool {
+    pub(crate) fn next_generation(&mut self, block: BlockId) -> bool {
         self.array.begin_second_generation(block);
         self.counts.second_lives += 1;
         let kept = self.blocks.valid(block);
@@ -129,7 +129,7 @@ impl<S: Store> Space<S> {
     pub(crate) fn free(&mut self, block: BlockId, source: Source) {
         if source == Source::Refresh {
             let pages = i64::from(self.geometry.pages_per_block());
-            self.owe(self.geometry.plane_of(block), -pages);
+            self.charge(self.geometry.plane_of(block), -pages);
         }
         debug_assert_eq!(self.blocks.valid(block), 0);
         self.vacate(block);
@@ -156,8 +156,8 @@ impl<S: Store> Space<S> {
     fn retire(&mut self, block: BlockId) -> bool {
         let healed = std::mem::take(&mut self.healed);
         let worn = self.array.wear()[block] >= self.endurance && !healed;
-        let condemned = self.condemned.iter().position(|b| *b == block);
-        let ends = self.ages && (worn || condemned.is_some());
+        let marked_bad = self.marked_bad.iter().position(|b| *b == block);
+        let ends = self.ages && (worn || marked_bad.is_some());
         // Garbage collection may just have used the plane's reserve to empty this block. Then the
         // block takes its place for one more life, or the next victim would have nowhere to go.
         if !ends || !self.reserves(self.geometry.plane_of(block)) {
@@ -165,9 +165,9 @@ impl<S: Store> Space<S> {
         }
         self.blocks.set_bad(block);
         self.counts.retired += 1;
-        if let Some(at) = condemned {
-            self.condemned.swap_remove(at);
-            self.counts.condemned += 1;
+        if let Some(at) = marked_bad {
+            self.marked_bad.swap_remove(at);
+            self.counts.marked_bad += 1;
         }
         let good = self.geometry.blocks() as u64 - self.counts.retired;
         self.worn_out = good * u64::from(self.widest) < self.demands.pages;
@@ -176,12 +176,12 @@ impl<S: Store> Space<S> {
 
     /// The block is retired when it is empty. `false`: it is out of service already, or nothing
     /// retires.
-    pub(crate) fn condemn(&mut self, block: BlockId) -> bool {
+    pub(crate) fn mark_bad(&mut self, block: BlockId) -> bool {
         if !self.ages || matches!(self.blocks.state(block), State::Free | State::Bad) {
             return false;
         }
-        if !self.condemned.contains(&block) {
-            self.condemned.push(block);
+        if !self.marked_bad.contains(&block) {
+            self.marked_bad.push(block);
         }
         true
     }

@@ -26,7 +26,7 @@ pub(crate) struct Demands {
     /// Every block is always in full mode, unless a stream wants another.
     pub(crate) plain: bool,
     /// The space that refreshes take and give back is counted.
-    pub(crate) owed: bool,
+    pub(crate) charged: bool,
     /// Pages without which the drive cannot hold its data and go on.
     pub(crate) pages: u64,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Space<S: Store> {
     pub(crate) freed: bool,
     /// Pages of space of each plane that refreshes took and have not given back; empty when nobody
     /// counts.
-    owed: Vec<i64>,
+    charged: Vec<i64>,
     /// Effective wear at which a block is retired, in thousandths of a cycle.
     endurance: u32,
     /// The run has begun, and blocks retire.
@@ -57,7 +57,7 @@ pub(crate) struct Space<S: Store> {
     /// The block that is erased next endures beyond its rated cycles.
     pub(crate) healed: bool,
     /// Blocks to be retired when they are empty, whatever their wear.
-    pub(crate) condemned: Vec<BlockId>,
+    pub(crate) marked_bad: Vec<BlockId>,
     /// So many blocks are retired that what the drive needs is not left.
     pub(crate) worn_out: bool,
     /// Its share of them.
@@ -79,12 +79,12 @@ impl<S: Store> Space<S> {
             widest: widest.expect("a drive has blocks"),
             writable: BitSet::new(geometry.planes()),
             freed: false,
-            owed: vec![0; if demands.owed { geometry.planes() } else { 0 }],
+            charged: vec![0; if demands.charged { geometry.planes() } else { 0 }],
             demands,
             endurance: config.endurance.saturating_mul(1_000),
             ages: false,
             healed: false,
-            condemned: Vec::new(),
+            marked_bad: Vec::new(),
             worn_out: false,
             counts: Counts::default(),
         };
@@ -97,8 +97,8 @@ impl<S: Store> Space<S> {
         self.counts = Counts::default();
         self.array.reset_wear();
         self.freed = false;
-        self.owed.fill(0);
-        self.condemned.clear();
+        self.charged.fill(0);
+        self.marked_bad.clear();
         self.ages = self.endurance > 0;
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Plane {
     /// Oldest first, so that blocks take turns.
     pub(super) free: VecDeque<BlockId>,
     /// Reclaiming was needed and found nothing to gain; to be tried again when a page dies.
-    pub(super) starved: bool,
+    pub(super) no_victim: bool,
     /// The victim fits the open block of collection, so collection does not need the last free
     /// block.
     pub(super) lends_last: bool,
@@ -37,20 +37,20 @@ pub(super) struct PlaneColumns {
     /// Of each stream in each plane: `plane * streams + stream`.
     shares: Vec<StreamShare>,
     streams: usize,
-    pub(super) starving: u32,
+    pub(super) without_victim: u32,
 }
 
 impl PlaneColumns {
     pub(super) fn new(geometry: &Geometry, streams: usize) -> Self {
         let plane = |p: u32| {
             let blocks = geometry.blocks_of(PlaneId::from_u32(p)).map(BlockId::new);
-            Plane { free: blocks.collect(), starved: false, lends_last: false }
+            Plane { free: blocks.collect(), no_victim: false, lends_last: false }
         };
         Self {
             each: IndexVec::from_raw((0..geometry.planes() as u32).map(plane).collect()),
             shares: vec![StreamShare::default(); geometry.planes() * streams],
             streams,
-            starving: 0,
+            without_victim: 0,
         }
     }
 
@@ -65,9 +65,9 @@ impl PlaneColumns {
     }
 
     /// Marks whether the plane has no victim from now on.
-    pub(super) fn set_starved(&mut self, plane: PlaneId, starved: bool) {
-        let known = std::mem::replace(&mut self.each[plane].starved, starved);
-        self.starving = self.starving + u32::from(starved) - u32::from(known);
+    pub(super) fn set_no_victim(&mut self, plane: PlaneId, no_victim: bool) {
+        let known = std::mem::replace(&mut self.each[plane].no_victim, no_victim);
+        self.without_victim = self.without_victim + u32::from(no_victim) - u32::from(known);
     }
 }
 
@@ -154,13 +154,13 @@ impl<S: Store> Space<S> {
     }
 
     /// Whether a plane has no victim: reclaiming was needed and found nothing to gain.
-    pub(crate) fn is_starved(&self, plane: PlaneId) -> bool {
-        self.planes.each[plane].starved
+    pub(crate) fn has_no_victim(&self, plane: PlaneId) -> bool {
+        self.planes.each[plane].no_victim
     }
 
     #[inline]
-    pub(crate) fn any_starves(&self) -> bool {
-        self.planes.starving > 0
+    pub(crate) fn any_has_no_victim(&self) -> bool {
+        self.planes.without_victim > 0
     }
 
     /// Whether reclaiming a block frees space: what is moved takes whole program units, so it gives up
@@ -171,27 +171,27 @@ impl<S: Store> Space<S> {
     }
 
     /// A plane has to be reclaimed and has nothing to gain.
-    pub(crate) fn starve(&mut self, plane: PlaneId) {
-        self.counts.starved += 1;
-        self.planes.set_starved(plane, true);
+    pub(crate) fn note_no_victim(&mut self, plane: PlaneId) {
+        self.counts.no_victim += 1;
+        self.planes.set_no_victim(plane, true);
     }
 
     /// The plane that had no victim until now, if this block has something to gain.
     #[cold]
-    pub(crate) fn feed(&mut self, block: BlockId) -> Option<PlaneId> {
+    pub(crate) fn note_victim(&mut self, block: BlockId) -> Option<PlaneId> {
         let plane = self.geometry.plane_of(block);
         let gains = self.blocks.is_candidate(block) && self.gains(block);
-        if !gains || !self.is_starved(plane) {
+        if !gains || !self.has_no_victim(plane) {
             return None;
         }
-        self.planes.set_starved(plane, false);
+        self.planes.set_no_victim(plane, false);
         Some(plane)
     }
 
     /// Refreshes take space of a plane, or give it back.
-    pub(crate) fn owe(&mut self, plane: PlaneId, pages: i64) {
-        if let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) {
-            *owed += pages;
+    pub(crate) fn charge(&mut self, plane: PlaneId, pages: i64) {
+        if let Some(charged) = self.charged.get_mut(plane.as_u32() as usize) {
+            *charged += pages;
         }
     }
 
@@ -200,9 +200,9 @@ impl<S: Store> Space<S> {
     /// hold less, or are partly written) is collected for it, at the next collection of any source.
     pub(crate) fn needed_by(&mut self, asked: Source, victim: BlockId) -> Source {
         let plane = self.geometry.plane_of(victim);
-        let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) else { return asked };
-        if *owed > 0 {
-            *owed -= i64::from(self.blocks.gain(victim));
+        let Some(charged) = self.charged.get_mut(plane.as_u32() as usize) else { return asked };
+        if *charged > 0 {
+            *charged -= i64::from(self.blocks.gain(victim));
             return Source::Refresh;
         }
         if asked == Source::Refresh { Source::Host } else { asked }

@@ -61,7 +61,7 @@ impl<S: Store> Space<S> {
         }
         for p in self.geometry.plane_ids() {
             let plane = &self.planes.each[p];
-            put(plane.free.len() as u32 | u32::from(plane.starved) << 31);
+            put(plane.free.len() as u32 | u32::from(plane.no_victim) << 31);
             for b in &plane.free {
                 put(b.as_u32());
             }
@@ -160,8 +160,8 @@ impl<S: Store> Space<S> {
         }
         for p in self.geometry.plane_ids() {
             let word = words.next()?;
-            let (n, starved) = (word & !(1 << 31), word >> 31 != 0);
-            self.planes.set_starved(p, starved);
+            let (n, no_victim) = (word & !(1 << 31), word >> 31 != 0);
+            self.planes.set_no_victim(p, no_victim);
             if n as usize > self.geometry.blocks_per_plane() {
                 return Err(Damaged);
             }

@@ -95,7 +95,7 @@ impl Bits {
 
     fn program(&mut self, block: BlockId, page: u32, word: u64) {
         let (wordline, page_type) = self.place(block, page);
-        let done = if self.mode[block] == Mode::Low {
+        let done = if self.mode[block] == Mode::LowDensity {
             self.cells.program_guarded(wordline, page_type, &[word])
         } else {
             self.cells.program(wordline, page_type, &[word])
@@ -111,7 +111,7 @@ impl Bits {
     fn sense(&self, block: BlockId, page: u32) -> u64 {
         let (wordline, page_type) = self.place(block, page);
         let mut word = [0];
-        if self.mode[block] == Mode::Low {
+        if self.mode[block] == Mode::LowDensity {
             self.cells.sense_guarded(wordline, page_type, &mut word);
         } else {
             self.cells.sense(wordline, page_type, &mut word);
@@ -250,7 +250,7 @@ impl Store for Bits {
     }
 
     fn reprogram_to_low(&mut self, block: BlockId) {
-        self.mode[block] = Mode::Low;
+        self.mode[block] = Mode::LowDensity;
         let top = self.geometry.shape().bits_per_cell - 1;
         for w in 0..self.wordlines {
             let wordline = (block.as_u32() * self.wordlines + w) as usize;
@@ -357,7 +357,9 @@ mod tests {
                     })
                     .collect();
                 a.reprogram_to_low(block, 200);
-                kept.retain(|(ppn, _)| a.layouts().is_slot(Mode::Low, a.geometry().split(*ppn).1));
+                kept.retain(|(ppn, _)| {
+                    a.layouts().is_slot(Mode::LowDensity, a.geometry().split(*ppn).1)
+                });
                 assert!(kept.iter().all(|(p, d)| a.read(*p) == *d), "after {written} pages");
                 // The rest of the block is written at low density.
                 while let Some(slot) = a.next_slot(block) {

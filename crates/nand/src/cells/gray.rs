@@ -35,7 +35,7 @@ impl GrayMap {
             map.guarded[level as usize] = map.sensed(level, 1, 0..bits - 1);
         }
         for level in 0..map.levels() {
-            map.in_place[level as usize] = map.squeezed(level);
+            map.in_place[level as usize] = map.find_reprogrammed(level);
         }
         map
     }
@@ -88,7 +88,7 @@ impl GrayMap {
 
     /// The level after reprogramming in place: the lowest guarded level that, under guard levels,
     /// stands for the present lower bits.
-    fn squeezed(&self, level: u8) -> u8 {
+    fn find_reprogrammed(&self, level: u8) -> u8 {
         let lower = self.means(level) & !(1 << (self.bits - 1));
         let same = |to: u8| self.is_guarded(to) && self.means_guarded(to) == lower;
         self.raise(level, same).expect("the pairs of a Gray code keep their lower bits")

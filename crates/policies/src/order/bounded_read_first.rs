@@ -1,9 +1,9 @@
 //! `bounded-read-first`: host reads before everything else, but not for ever.
 //!
-//! As in `read-first`, but what is no read goes as soon as it has waited for `wait`, or as `reads`
-//! reads went before it, whichever comes first: so no write starves, however many reads come. What
-//! is late goes in the order in which it came; under more work than a die can do, it is served like
-//! that.
+//! As in `read-first`, but an operation that is not a read goes as soon as it has waited for
+//! `wait`, or `reads` reads went before it. So every write is served, however many reads come.
+//! Overdue operations run first-in, first-out. A die with more work than it can do serves all
+//! operations like that.
 
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
@@ -21,13 +21,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
             name: "reads",
             kind: ParamKind::Int { min: 1, max: u32::MAX as u64 },
             default: "16",
-            doc: "so many reads go before something else that came first of all the rest",
+            doc: "the reads that may go before the oldest other operation",
         },
         ParamInfo {
             name: "wait",
             kind: ParamKind::Dur { min: Dur::ZERO },
             default: "5ms",
-            doc: "nothing that is no read lets reads pass for longer",
+            doc: "the longest time for which another operation lets reads pass",
         },
     ],
     ..PolicyInfo::of(Family::Order)

@@ -1,7 +1,7 @@
 //! Family throttle: how long must a write wait before the FTL sees it?
 //!
-//! One state machine serves two time scales: [`Machine`] knows periods only, so that a fluid model
-//! can run it over years, and [`Gate`] drives it from the events of a run.
+//! One state machine serves two time scales. [`Machine`] knows only periods, so a fluid model can
+//! run it over years. [`Gate`] drives it from the events of a run.
 
 mod cells;
 mod fixed_rate;

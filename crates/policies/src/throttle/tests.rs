@@ -27,7 +27,7 @@ fn rules(target: u64) -> Rules {
     }
 }
 
-/// A drive that takes so many bytes in all, whatever rests between.
+/// A drive that takes `bytes` in all, whatever the rests between.
 fn regulator(rules: Rules, bytes: f64) -> Regulator {
     Regulator::new(rules, RatedCells::new(1.0, None), bytes, 4096.0)
 }
@@ -256,9 +256,10 @@ fn achievable_cycles_follow_from_the_interval_so_far() {
     near(r.total_bytes(), 8.0 * MB * cells.extrapolated(2.0));
 }
 
-/// Capacity `local`, in periods of an hour: two cycles of new cells cost what cells take after the
-/// longest rest that counts, a third what they take after the rest since the second. What is charged
-/// is missing from the periods that follow, and the delay is by bytes at the price of the last epoch.
+/// Capacity `local`, in periods of an hour. Two cycles of new cells cost as much as after the
+/// longest rest that counts. A third costs as much as after the rest since the second. Charged
+/// bytes are missing from the following periods, and the delay is by bytes at the price of the last
+/// epoch.
 #[test]
 fn local_capacity_charges_by_the_rest_before() {
     let rules = Rules {
@@ -291,7 +292,7 @@ fn local_capacity_charges_by_the_rest_before() {
     let charged = r.epoch().charged();
     let expected = MB * (first + price(11.5) + 79.0 * price(0.0));
     assert!((charged / expected - 1.0).abs() < 2e-3, "{charged}, not {expected}");
-    // What is too much has to be waited for, in the currency in which it is owed.
+    // Excess bytes wait, in the unit in which they are owed.
     let left = r.grant().bytes;
     assert!((left * price(0.0) / (13.0 * rate - charged) - 1.0).abs() < 1e-9);
     assert_eq!(r.periods_until_more(left), ((charged - 13.0 * rate) / rate).floor() as u64 + 1);
@@ -324,7 +325,7 @@ fn a_selected_epoch_takes_as_long_as_its_demand() {
     near(epoch.rate, share / 4.0 * MB);
     near(epoch.predicted.expect("it is not the first"), 6.0 * MB);
     near(epoch.delay, 8.0 * (6.0 / share - 1.0) / (share * MB / 4096.0));
-    // What a drive can do at once is not stretched, and not delayed.
+    // Work that a drive can do at once is neither stretched nor delayed.
     let mut r = regulator(Rules { selects: true, ..rules(400) }, 4000.0 * MB);
     for period in 0..8 {
         r.demand(f64::from(period), 1.5 * MB);
@@ -381,7 +382,7 @@ fn spare_capacity_after_a_loan() {
         near(second.used, 3.6 * MB);
         assert_eq!((r.tally().epochs, r.tally().borrowed), (3, 1));
     }
-    // A loan that is pessimistic is none.
+    // A pessimistic throttle does not lend.
     let none = Rules { enforcement: Enforcement::Pessimistic, ..rules(100) };
     let mut r = regulator(none, 100.0 * MB);
     assert_eq!(r.epoch().spare, 0.0);
@@ -390,8 +391,8 @@ fn spare_capacity_after_a_loan() {
     assert_eq!((r.epoch().spare, r.tally().borrowed), (0.0, 0));
 }
 
-/// The mean of the last epochs, here of two, is what is predicted; before there are so many the first
-/// stands for the others. A quarter more or less is a hit.
+/// The prediction is the mean of the last epochs, here of two. Before there are as many, the first
+/// one represents the others. A quarter more or less is a hit.
 #[test]
 fn predictions_are_means_and_hold_or_do_not() {
     let mut r = regulator(Rules { average: 2, ..rules(400) }, 400.0 * MB);
@@ -680,8 +681,8 @@ fn loans_stay_within_the_spare_share_of_an_even_spread() {
     }
 }
 
-/// What an epoch programs beyond all that it was given is missing from those after it, until it is
-/// paid; nothing of it is spread over the rest of the life.
+/// Programs of an epoch beyond its grants are missing from the next epochs until they are paid.
+/// Nothing of them is spread over the rest of the life.
 #[test]
 fn an_epoch_pays_what_the_last_one_owes() {
     let rules = Rules { enforcement: Enforcement::Pessimistic, window: 1, ..rules(100) };

@@ -58,7 +58,7 @@ fn about(name: &str, drive: &Drive) -> Map<String, Json> {
         shape.page_size.get() as f64 / page / 1e6
     };
     let (read, program) =
-        (&timing.read[Level::Medium][..types], &timing.program[Level::Medium][..types]);
+        (&timing.read[Level::MediumCost][..types], &timing.program[Level::MediumCost][..types]);
     let ns = |times: &[Dur]| times.iter().map(|t| t.as_ns()).collect::<Vec<_>>();
     let safe =
         (0..shape.pages_per_block).filter(|p| geometry.disturbed_by_reprogram(*p).count == 0);

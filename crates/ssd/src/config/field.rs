@@ -20,21 +20,25 @@ pub(crate) struct At<'a> {
 }
 
 impl<'a> At<'a> {
-    /// Reports what is wrong with the value: `said` goes on after the name of the setting.
+    /// Reports what is wrong with the value: `problem` goes on after the name of the setting.
     pub(crate) fn refuse<T>(
         self,
         kind: ConfigErrorKind,
-        said: impl Display,
+        problem: impl Display,
         label: impl Into<String>,
     ) -> Option<T> {
-        let message = format!("`{}` {said}", self.path);
+        let message = format!("`{}` {problem}", self.path);
         self.log.fail(self.path, ConfigError::new(kind, message, &self.node.place, label));
         None
     }
 
     /// Reports a value that the setting does not allow.
-    pub(crate) fn wrong_value<T>(self, said: impl Display, label: impl Into<String>) -> Option<T> {
-        self.refuse(ConfigErrorKind::Value, said, label)
+    pub(crate) fn wrong_value<T>(
+        self,
+        problem: impl Display,
+        label: impl Into<String>,
+    ) -> Option<T> {
+        self.refuse(ConfigErrorKind::Value, problem, label)
     }
 
     /// Reports a value of the wrong type.
@@ -104,7 +108,7 @@ impl<'a> At<'a> {
         unit: &str,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Option<T> {
-        let (said, label) = match &self.node.value {
+        let (problem, label) = match &self.node.value {
             Value::Text(text) => match parse(text) {
                 Ok(value) => return Some(value),
                 Err(error) => (format!("is not {what}"), error.to_string()),
@@ -116,7 +120,7 @@ impl<'a> At<'a> {
             }
             _ => return self.wrong_type(&format!("{what}, as text with a unit")),
         };
-        self.refuse(ConfigErrorKind::Unit, said, label)
+        self.refuse(ConfigErrorKind::Unit, problem, label)
     }
 }
 
@@ -285,12 +289,12 @@ pub(crate) fn section_json<const N: usize>(
 }
 
 /// Whether a value lies between the ends of a range. Reports a value that was given and does not.
-/// `said` is the message, with `{}` for the value, and the remark at the place, if that is not the
+/// The problem is the message, with `{}` for the value, and the remark at the place, if that is not the
 /// ends.
 pub(crate) fn is_inside<T: PartialOrd + Display>(
     value: impl Into<Option<T>>,
     (least, most): (T, T),
-    (said, label): (&str, &str),
+    (problem, label): (&str, &str),
     at: Option<At<'_>>,
 ) -> bool {
     let (Some(value), Some(at)) = (value.into(), at) else { return true };
@@ -298,7 +302,7 @@ pub(crate) fn is_inside<T: PartialOrd + Display>(
     if !inside {
         let ends = format!("{least} to {most}");
         let label = if label.is_empty() { &ends } else { label };
-        at.wrong_value::<()>(said.replace("{}", &value.to_string()), label);
+        at.wrong_value::<()>(problem.replace("{}", &value.to_string()), label);
     }
     inside
 }
@@ -557,9 +561,9 @@ impl<T: Field<Plain: PartialEq>> Field for ByPageType<T> {
         match at.log.page_types.get() {
             Some(types) if ![1, types].contains(&count) => {
                 let types = if types == 1 { "1 page type" } else { &format!("{types} page types") };
-                let said = format!("has {count} values, and the cells have {types}");
-                let said = said + " (`geometry.bits-per-cell`)";
-                at.wrong_value(said, "give one for all, or one for each")
+                let problem = format!("has {count} values, and the cells have {types}");
+                let problem = problem + " (`geometry.bits-per-cell`)";
+                at.wrong_value(problem, "give one for all, or one for each")
             }
             _ => Some(read),
         }

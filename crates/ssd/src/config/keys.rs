@@ -515,8 +515,8 @@ settings! {
         hot_data: Option<f64>,
         /// Generator `hot-cold`: the share of the requests that go to hot data, 0 to 1.
         hot_writes: Option<f64>,
-        /// Generator `permutation`: "redrawn", each pass over the addresses draws a new order, or
-        /// "repeated", all have the order of the first.
+        /// Generator `permutation`: "redrawn", each pass over the addresses draws a new order (fio
+        /// with `randrepeat=0`), or "repeated", all have the order of the first (fio without).
         order: Option<PermutationOrder>,
         /// Generators and stand-ins: the seed. By default that of the run.
         seed: Option<u64>,

@@ -39,9 +39,9 @@ pub use chips::{chip, chips};
 pub(crate) use drive::WorkloadDemand;
 pub use drive::{
     Age, BufferKind, Cache, ChannelFirst, Drive, DriveWorkload, Duplex, Fill, Foreground, GcPacing,
-    HostMode, Interruptible, Mapping, Model, MultiPlane, PendingRead, Program, ProgramSpeed,
-    ReadStart, Recording, RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead, Years,
-    capacity,
+    HostMode, Interruptible, Mapping, Model, MultiPlane, PendingRead, PermutationOrder, Program,
+    ProgramSpeed, ReadStart, Recording, RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead,
+    Years, capacity,
 };
 pub use error::{ConfigError, ConfigErrorKind, Mark};
 pub(crate) use field::Word;

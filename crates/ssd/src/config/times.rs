@@ -56,9 +56,9 @@ impl Work<'_> {
         let times = match (&keys.levels, &keys.read, &keys.program) {
             (Some(all), ..) => Each::from_fn(|level| {
                 let times = match level {
-                    Level::High => &all.high,
-                    Level::Medium => &all.medium,
-                    Level::Low => &all.low,
+                    Level::HighCost => &all.high,
+                    Level::MediumCost => &all.medium,
+                    Level::LowCost => &all.low,
                 };
                 [&times.read, &times.program]
             }),

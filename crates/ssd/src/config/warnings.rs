@@ -16,8 +16,8 @@ impl Drive {
             geometry: &self.geometry,
             levels: [timing.read, timing.program]
                 .iter()
-                .any(|at| at.values().any(|t| *t != at[Level::Medium])),
-            program: timing.program[Level::Medium],
+                .any(|at| at.values().any(|t| *t != at[Level::MediumCost])),
+            program: timing.program[Level::MediumCost],
             endurance: self.endurance_left(),
             // A run retires a block at its rated cycles, however long it rested.
             recovery: false,

@@ -388,7 +388,7 @@ pub(crate) fn steps(drive: &Drive) -> Each<Level, f64> {
         let times = &drive.timing.program[level][..types];
         times.iter().copied().sum::<Dur>().as_ns() as f64
     };
-    let medium = time(Level::Medium);
+    let medium = time(Level::MediumCost);
     Each::from_fn(|level| match time(level) {
         at if at > 0.0 && medium > 0.0 => step_of_time(medium, at),
         _ => STEP_VOLTS,

@@ -128,9 +128,9 @@ pub(crate) enum Phase {
     Beginning,
     /// The channel and the array; the data goes out afterwards.
     Sensing,
-    /// The same of what goes to a second register afterwards.
+    /// The same of what goes to a cache register afterwards.
     SensingBeside,
-    /// Has sensed, and waits for its turn on the channel, or for the second register.
+    /// Has sensed, and waits for its turn on the channel, or for the cache register.
     Sensed,
     /// The last part of the command.
     Finishing,
@@ -283,15 +283,15 @@ impl Die {
         }
     }
 
-    /// Takes the operations that `wanted` accepts out of a lane, in order.
+    /// Takes the operations that `requested` accepts out of a lane, in order.
     pub(super) fn take_all(
         &mut self,
         ops: &mut Ops,
         lane: usize,
-        wanted: impl Fn(&PageOp) -> bool,
+        requested: impl Fn(&PageOp) -> bool,
     ) -> Vec<u32> {
         self.line_up(ops);
-        let taken = self.lanes[lane].take_all(ops, wanted);
+        let taken = self.lanes[lane].take_all(ops, requested);
         if self.lanes[lane].is_empty() {
             self.mask &= !(1 << lane);
         }

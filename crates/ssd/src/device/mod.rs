@@ -101,7 +101,7 @@ pub(crate) struct Device {
     apart: bool,
     /// Operations are always served in order of arrival.
     first_come: bool,
-    /// Present where dies have a second register.
+    /// Present where dies have a cache register.
     registers: Option<Box<Registers>>,
     /// Program time of a block by cycles, as a share of the new one; beyond the last entry it
     /// stays. `None`: it does not change.
@@ -283,7 +283,7 @@ impl Device {
         }
     }
 
-    /// The command of a die with a second register begins.
+    /// The command of a die with a cache register begins.
     fn begin_at_once(&mut self, clock: &mut Clock, die: DieId) {
         let command = self.dies[die].command;
         let parts = self.timing.bus.segments(&command);

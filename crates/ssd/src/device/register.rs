@@ -1,4 +1,4 @@
-//! A second register for the pages of a die: it senses one page while it sends another, and takes one in
+//! A cache register for the pages of a die: it senses one page while it sends another, and takes one in
 //! while it programs another.
 //!
 //! The register is a server beside its die with a place of its own on the agenda. A sensed read

@@ -62,7 +62,7 @@ pub fn measure(
 /// that is programmed at once.
 pub fn page_program_ns(drive: &Drive) -> f64 {
     let types = drive.geometry.shape().bits_per_cell as usize;
-    let of = |page_type| drive.timing.program(Level::Medium, page_type).as_ns() as f64;
+    let of = |page_type| drive.timing.program(Level::MediumCost, page_type).as_ns() as f64;
     let pages = f64::from(drive.geometry.units().pages);
     pages * (0..types).map(of).sum::<f64>() / types as f64
 }

@@ -4,7 +4,7 @@
 
 use super::backlog::Backlog;
 use super::flows::Arbiter;
-use super::{Completion, Interface, Overload};
+use super::{Completion, DriveInterface, Overload};
 use crate::config::{Host, HostMode};
 use crate::progress::Interrupted;
 use kernel::{Dur, Time};
@@ -238,7 +238,7 @@ impl Feeder {
     }
 
     /// Plans the arrival of the next request.
-    fn post_arrival<D: Interface>(
+    fn post_arrival<D: DriveInterface>(
         &mut self,
         drive: &mut D,
         source: &mut dyn RequestSource,
@@ -277,7 +277,7 @@ impl Feeder {
     }
 
     #[inline]
-    fn push_open<D: Interface>(&mut self, drive: &mut D, request: &Request) {
+    fn push_open<D: DriveInterface>(&mut self, drive: &mut D, request: &Request) {
         // While this one is served, what the next writes over comes: where it lies, the map entry says,
         // which came while the one before was served.
         if let Some([next, others @ ..]) = self.inbox.batch.get(self.inbox.at..) {
@@ -306,7 +306,7 @@ impl Feeder {
     /// Pushes what the closed loops ask for, one request of each by turns.
     #[cold]
     #[inline(never)]
-    fn push_closed<D: Interface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
+    fn push_closed<D: DriveInterface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
         // An immediate answer of the buffer frees a place immediately.
         while std::mem::take(&mut self.closed_due) {
             for of in 0..self.closed.len() {
@@ -336,7 +336,7 @@ impl Feeder {
     }
 
     /// A request has come into the source.
-    pub(crate) fn come<D: Interface>(
+    pub(crate) fn come<D: DriveInterface>(
         &mut self,
         drive: &mut D,
         source: &mut dyn RequestSource,
@@ -350,7 +350,7 @@ impl Feeder {
     }
 
     /// No more requests come.
-    pub(crate) fn end<D: Interface>(
+    pub(crate) fn end<D: DriveInterface>(
         &mut self,
         drive: &mut D,
         source: &mut dyn RequestSource,
@@ -373,7 +373,7 @@ impl Feeder {
 /// The calls of a run, in the order of a turn. With an arbiter, the arbiter does all this.
 impl Feeder {
     /// Plans the first arrival and pushes what arrives at once.
-    pub(crate) fn start<D: Interface>(
+    pub(crate) fn start<D: DriveInterface>(
         &mut self,
         drive: &mut D,
         source: &mut dyn RequestSource,
@@ -395,7 +395,7 @@ impl Feeder {
 
     /// Takes note of what is done since it was last asked.
     #[inline]
-    pub(crate) fn collect<D: Interface>(&mut self, drive: &mut D) {
+    pub(crate) fn collect<D: DriveInterface>(&mut self, drive: &mut D) {
         if let Some(arbiter) = &mut self.arbiter {
             return arbiter.collect(drive);
         }
@@ -403,7 +403,7 @@ impl Feeder {
     }
 
     #[inline]
-    fn note_done<D: Interface>(&mut self, drive: &mut D) {
+    fn note_done<D: DriveInterface>(&mut self, drive: &mut D) {
         while let Some(done) = drive.take_done() {
             self.answered(done);
         }
@@ -411,7 +411,7 @@ impl Feeder {
 
     /// Pushes every request that is due and has a place.
     #[inline]
-    pub(crate) fn push<D: Interface>(
+    pub(crate) fn push<D: DriveInterface>(
         &mut self,
         drive: &mut D,
         source: &mut dyn RequestSource,

@@ -91,9 +91,9 @@ struct Entry {
     /// It is to be sent as soon as it has arrived.
     awaited: bool,
     /// The write that is done when it is safe.
-    owed: Option<u32>,
-    /// The stretch of writes that it belongs to (see [`Barrier`](super::Barrier)).
-    stretch: u32,
+    answers: Option<u32>,
+    /// The epoch of writes that it belongs to (see [`Barrier`](super::Barrier)).
+    epoch: u32,
     /// The token of its last write.
     token: u32,
     before: u32,
@@ -113,8 +113,8 @@ pub(crate) struct Write {
     pub(crate) lpn: Lpn,
     pub(crate) parts: PageParts,
     pub(crate) prio: Prio,
-    /// The stretch of writes that it belongs to.
-    pub(crate) stretch: u32,
+    /// The epoch of writes that it belongs to.
+    pub(crate) epoch: u32,
     /// It is done only when it survives a loss of power.
     pub(crate) forced: bool,
     /// The token with which it was submitted.
@@ -136,7 +136,7 @@ pub(crate) enum Arrived {
     Stays,
     /// It is to be sent now.
     Sends(Flush),
-    /// The host has given it up; it was of this stretch, and its place is free.
+    /// The host has given it up; it was of this epoch, and its place is free.
     Dropped(u32),
 }
 
@@ -146,8 +146,8 @@ pub(crate) struct Flushed {
     /// The host gave the page up meanwhile.
     pub(crate) dead: bool,
     /// The write that is done with it.
-    pub(crate) owed: Option<u32>,
-    pub(crate) stretch: u32,
+    pub(crate) answers: Option<u32>,
+    pub(crate) epoch: u32,
     /// The token of its last write.
     pub(crate) token: u32,
 }
@@ -171,7 +171,7 @@ pub(crate) struct Buffer {
     /// Places of pages whose data still come, though the page has a later place or none.
     passed: BTreeSet<(Lpn, u32)>,
     /// Writes whose data have arrived and that are done when flash has them.
-    owing: u32,
+    unanswered: u32,
     write_through: bool,
     /// Its pages do not survive a loss of power.
     volatile: bool,
@@ -198,7 +198,7 @@ impl Buffer {
             newest: END,
             dead: FxHashSet::default(),
             passed: BTreeSet::new(),
-            owing: 0,
+            unanswered: 0,
             write_through: settings.kind == BufferKind::WriteThrough,
             volatile: !settings.power_loss_protected,
             port: Port::new(settings),
@@ -233,12 +233,12 @@ impl Buffer {
 
     /// Takes a page that the host writes, if there is room. `came_before`: writes wait for it.
     pub(crate) fn write(&mut self, write: Write, came_before: bool) -> Option<Placed> {
-        let Write { lpn, parts, prio, forced, stretch, token } = write;
+        let Write { lpn, parts, prio, forced, epoch, token } = write;
         let awaited = self.volatile && (forced || self.write_through);
         let mut passed = None;
         if let Some(&place) = self.places.get(&lpn) {
             let entry = &mut self.entries[place as usize];
-            let takes_more = !entry.awaited && (entry.stretch == stretch || !self.volatile);
+            let takes_more = !entry.awaited && (entry.epoch == epoch || !self.volatile);
             if takes_more && entry.state != State::Sent {
                 entry.parts.0 |= parts.0;
                 entry.prio = entry.prio.max(prio);
@@ -271,8 +271,8 @@ impl Buffer {
             state: State::Arriving(1),
             dropped: false,
             awaited,
-            owed: None,
-            stretch,
+            answers: None,
+            epoch,
             token,
             before: END,
             after: END,
@@ -292,9 +292,9 @@ impl Buffer {
         Some(Placed { place, new: true })
     }
 
-    /// The data of a write have arrived at its place; in `stretch` is written now. Whether the write,
+    /// The data of a write have arrived at its place; in `epoch` is written now. Whether the write,
     /// `op`, is done with that comes first.
-    pub(crate) fn arrived(&mut self, place: u32, op: u32, stretch: u32) -> (bool, Arrived) {
+    pub(crate) fn arrived(&mut self, place: u32, op: u32, epoch: u32) -> (bool, Arrived) {
         let volatile = self.volatile;
         let entry = &mut self.entries[place as usize];
         let State::Arriving(writes) = &mut entry.state else { unreachable!("it was arriving") };
@@ -308,16 +308,16 @@ impl Buffer {
             self.passed.remove(&(entry.lpn, place));
         }
         if entry.dropped {
-            let of = entry.stretch;
+            let of = entry.epoch;
             self.give_back(place);
             return (true, Arrived::Dropped(of));
         }
         if entry.awaited {
-            entry.owed = Some(op);
-            self.owing += 1;
+            entry.answers = Some(op);
+            self.unanswered += 1;
             return (false, Arrived::Sends(self.send(place)));
         }
-        if volatile && entry.stretch != stretch {
+        if volatile && entry.epoch != epoch {
             return (true, Arrived::Sends(self.send(place)));
         }
         self.link(place);
@@ -332,7 +332,7 @@ impl Buffer {
         hit
     }
 
-    /// The host gave a page up: what was not sent of it never will be. Returns the stretch of a page
+    /// The host gave a page up: what was not sent of it never will be. Returns the epoch of a page
     /// that left.
     pub(crate) fn trim(&mut self, lpn: Lpn) -> Option<u32> {
         let place = self.places.remove(&lpn)?;
@@ -347,7 +347,7 @@ impl Buffer {
         (entry.state == State::Unsent).then(|| {
             self.unlink(place);
             self.give_back(place);
-            entry.stretch
+            entry.epoch
         })
     }
 
@@ -383,14 +383,14 @@ impl Buffer {
 
     /// A page has reached flash.
     pub(crate) fn flushed(&mut self, place: u32) -> Flushed {
-        let Entry { lpn, owed, stretch, token, .. } = self.entries[place as usize];
+        let Entry { lpn, answers, epoch, token, .. } = self.entries[place as usize];
         if self.places.get(&lpn) == Some(&place) {
             self.places.remove(&lpn);
         }
         self.give_back(place);
-        self.owing -= u32::from(owed.is_some());
+        self.unanswered -= u32::from(answers.is_some());
         let dead = !self.dead.is_empty() && self.dead.contains(&lpn);
-        Flushed { dead, owed, stretch, token }
+        Flushed { dead, answers, epoch, token }
     }
 
     /// From now on no page stays unsent.
@@ -403,8 +403,8 @@ impl Buffer {
     }
 
     /// Writes that only wait for what they wrote to be in flash.
-    pub(crate) fn owing(&self) -> usize {
-        self.owing as usize
+    pub(crate) fn unanswered(&self) -> usize {
+        self.unanswered as usize
     }
 
     pub(crate) fn counts(&self) -> BufferCounts {

@@ -5,7 +5,7 @@
 //! the order is that of [`Feeder`](super::Feeder), event by event.
 
 use super::backlog::Backlog;
-use super::{Completion, Inbox, Interface};
+use super::{Completion, DriveInterface, Inbox};
 use crate::config::{Host, HostMode};
 use crate::host::arrival::RunningLoop;
 use crate::progress::Interrupted;
@@ -35,7 +35,7 @@ struct Lane {
 
 /// The arbiter's knowledge of a flow.
 #[derive(Copy, Clone)]
-struct Tenant {
+struct FlowState {
     weight: u32,
     /// Its requests inside the drive, and how many there may be.
     inside: u32,
@@ -48,7 +48,7 @@ pub(crate) struct Arbiter {
     mode: HostMode,
     inbox: Inbox,
     lanes: Vec<Lane>,
-    flows: Vec<Tenant>,
+    flows: Vec<FlowState>,
     /// Free places in the drive.
     places: u32,
     /// Arrivals up to this time were taken note of.
@@ -64,7 +64,7 @@ pub(crate) struct Arbiter {
     of: Vec<u32>,
 }
 
-impl Tenant {
+impl FlowState {
     /// Whether one more of its requests may go in.
     fn may(&self) -> bool {
         self.inside < self.most
@@ -99,7 +99,7 @@ impl Arbiter {
             lanes: open.chain(closed).collect(),
             flows: shares
                 .iter()
-                .map(|&(weight, most)| Tenant { weight, inside: 0, most })
+                .map(|&(weight, most)| FlowState { weight, inside: 0, most })
                 .collect(),
             places: match settings.mode {
                 HostMode::QueueDepth => settings.queue_depth,
@@ -210,10 +210,10 @@ impl Arbiter {
         heads.clear();
         of.clear();
         for (lane, number) in self.lanes.iter().zip(0..) {
-            let tenant = self.flows[usize::from(lane.flow)];
-            let Some(arrived) = self.is_there(lane, now).filter(|_| tenant.may()) else { continue };
+            let flow = self.flows[usize::from(lane.flow)];
+            let Some(arrived) = self.is_there(lane, now).filter(|_| flow.may()) else { continue };
             let first = lane.waiting.front().expect("its arrival is known");
-            let Tenant { weight, inside, .. } = tenant;
+            let FlowState { weight, inside, .. } = flow;
             let arrived = arrived.min(now);
             let (flow, prio, bytes) = (lane.flow, first.prio, first.len);
             let head = HeadView { flow, weight, prio, arrived, bytes, inside };
@@ -232,7 +232,7 @@ impl Arbiter {
     }
 
     /// The arbiter chooses, and what it chose goes in.
-    fn admit<D: Interface>(&mut self, drive: &mut D, now: Time) {
+    fn admit<D: DriveInterface>(&mut self, drive: &mut D, now: Time) {
         self.line_up(now);
         let chosen = self.policy.pick(&self.heads, now);
         let (HeadView { flow, arrived, .. }, token) = (self.heads[chosen], self.of[chosen]);
@@ -296,7 +296,7 @@ impl Arbiter {
 
     /// Takes note of what is done since it was last asked.
     #[cold]
-    pub(crate) fn collect<D: Interface>(&mut self, drive: &mut D) {
+    pub(crate) fn collect<D: DriveInterface>(&mut self, drive: &mut D) {
         while let Some(done) = drive.take_done() {
             self.answered(done, drive.now());
         }
@@ -305,7 +305,7 @@ impl Arbiter {
     /// Pushes as long as there is a place and something that waits for it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn push<D: Interface>(
+    pub(crate) fn push<D: DriveInterface>(
         &mut self,
         drive: &mut D,
         source: &mut dyn RequestSource,

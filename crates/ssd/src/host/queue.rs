@@ -104,8 +104,8 @@ pub(crate) struct Inside {
     pub(crate) forced: bool,
     /// Some of what it read could not be corrected.
     pub(crate) failed: bool,
-    /// The stretch of writes that a write belongs to (see [`Barrier`]).
-    pub(crate) stretch: u32,
+    /// The epoch of writes that a write belongs to (see [`Barrier`]).
+    pub(crate) epoch: u32,
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
     /// Page operations that are not done.
@@ -134,7 +134,7 @@ impl Inside {
             flow: request.flow,
             forced: request.op == Op::WriteFua,
             failed: false,
-            stretch: 0,
+            epoch: 0,
             offset: request.offset,
             bytes: request.len,
             left: 0,
@@ -155,10 +155,10 @@ pub struct Completion {
     pub latency: Dur,
     /// The flow that it belongs to.
     pub flow: u8,
-    /// Some of what it read could not be corrected. Nobody notes that unless [`Sim::tell_safe`] was
+    /// Some of what it read could not be corrected. Nobody notes that unless [`Sim::report_safe`] was
     /// called.
     ///
-    /// [`Sim::tell_safe`]: crate::sim::Sim::tell_safe
+    /// [`Sim::report_safe`]: crate::sim::Sim::tell_safe
     pub failed: bool,
 }
 
@@ -212,7 +212,7 @@ impl Requests {
     pub(crate) fn add(&mut self, mut request: Inside, now: Time) -> u32 {
         self.count_inside(now);
         if request.class == Class::Write {
-            request.stretch = self.barrier.enter();
+            request.epoch = self.barrier.enter();
         }
         self.stats.generated += 1;
         self.stats.limited += u64::from(request.outside > 0);

@@ -14,7 +14,7 @@ use crate::config::Recording;
 use crate::device::{Channel, Die};
 use crate::host::{Inside, Stats};
 use crate::ops::Spent;
-use ftl::{Ftl, Kit};
+use ftl::{Ftl, PolicyTypes};
 use kernel::{Dur, Time, TimeSum};
 use requests::RequestRows;
 use series::SeriesRows;
@@ -60,7 +60,7 @@ pub const CHUNK: usize = 1 << 12;
 pub type Sink = Box<dyn FnMut(RunTable, Vec<Column>) -> bool + Send>;
 
 /// The sources of a row when it ends, besides the FTL.
-pub(crate) struct Look<'a> {
+pub(crate) struct DriveView<'a> {
     /// The instant: nothing has happened after it.
     pub(crate) at: Time,
     pub(crate) stats: &'a Stats,
@@ -115,9 +115,9 @@ impl Recorder {
     }
 
     /// The run begins.
-    pub(crate) fn begin<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
+    pub(crate) fn begin<K: PolicyTypes>(&mut self, drive_view: &DriveView<'_>, ftl: &Ftl<K>) {
         if let Some(snapshots) = &mut self.snapshots {
-            snapshots.take(look, ftl);
+            snapshots.take(drive_view, ftl);
         }
     }
 
@@ -131,15 +131,15 @@ impl Recorder {
     }
 
     /// The current row of a table is over, at the instant of [`Recorder::row_end`].
-    pub(crate) fn end_row<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
+    pub(crate) fn end_row<K: PolicyTypes>(&mut self, drive_view: &DriveView<'_>, ftl: &Ftl<K>) {
         if let Some(snapshots) = &mut self.snapshots
-            && look.at == snapshots.next()
+            && drive_view.at == snapshots.next()
         {
-            snapshots.take(look, ftl);
+            snapshots.take(drive_view, ftl);
             snapshots.advance();
         }
-        if look.at == self.series.row_end() {
-            self.series.sample(look, ftl);
+        if drive_view.at == self.series.row_end() {
+            self.series.sample(drive_view, ftl);
             if let Some(columns) = self.series.next_row() {
                 self.hand_over(RunTable::Series, columns);
             }
@@ -147,16 +147,20 @@ impl Recorder {
     }
 
     /// The run is over: hands over what is left.
-    pub(crate) fn finish<K: Kit>(mut self, look: &Look<'_>, ftl: &Ftl<K>) -> bool {
+    pub(crate) fn finish<K: PolicyTypes>(
+        mut self,
+        drive_view: &DriveView<'_>,
+        ftl: &Ftl<K>,
+    ) -> bool {
         if let Some(mut requests) = self.requests.take() {
             self.hand_over(RunTable::Requests, requests.take());
         }
-        self.series.sample(look, ftl);
+        self.series.sample(drive_view, ftl);
         let columns = self.series.columns();
         self.hand_over(RunTable::Series, columns);
         self.hand_over(RunTable::Blocks, snapshots::columns(ftl));
         if let Some(mut snapshots) = self.snapshots.take() {
-            snapshots.take(look, ftl);
+            snapshots.take(drive_view, ftl);
             let columns = snapshots.blocks(&snapshots::words(ftl));
             self.hand_over(RunTable::Snapshots, columns);
             self.hand_over(RunTable::Occupancy, snapshots.occupancy());

@@ -5,9 +5,9 @@
 //! interval rows begin short; when there are [`ROWS`], every second copy goes, and they are twice
 //! as long. A run of any length has between half as many and as many.
 
-use super::{Column, Look};
+use super::{Column, DriveView};
 use crate::host::{Class, Delays};
-use ftl::{Ftl, Kit};
+use ftl::{Ftl, PolicyTypes};
 use kernel::{Dur, Time, TimeSum};
 use nand::{Each, Part, Parts, Source};
 
@@ -77,8 +77,8 @@ impl SeriesRows {
     }
 
     /// Ends the current row at an instant.
-    pub(super) fn sample<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
-        let &Look { at, stats, stalled, inside, .. } = look;
+    pub(super) fn sample<K: PolicyTypes>(&mut self, drive_view: &DriveView<'_>, ftl: &Ftl<K>) {
+        let &DriveView { at, stats, stalled, inside, .. } = drive_view;
         let counts = ftl.counts();
         let classes = stats.classes.map(|class| ClassCounts {
             requests: class.requests,

@@ -4,11 +4,11 @@ use super::energy::EnergyUse;
 use super::steady::Steadiness;
 use crate::config::Drive;
 use crate::sim::{Sim, Stats};
-use ftl::{Counts, Kit};
+use ftl::{Counts, PolicyTypes};
 use workload::{About, Alignment};
 
 /// Everything that is known of a run that is over.
-pub(crate) struct Evidence<'a, K: Kit> {
+pub(crate) struct Evidence<'a, K: PolicyTypes> {
     pub(crate) drive: &'a Drive,
     pub(crate) about: &'a About,
     /// Records of the trace that were left out.
@@ -26,7 +26,7 @@ pub(crate) struct Evidence<'a, K: Kit> {
     pub(crate) sim: &'a Sim<K>,
 }
 
-impl<K: Kit> Evidence<'_, K> {
+impl<K: PolicyTypes> Evidence<'_, K> {
     /// When the run was over.
     pub(crate) fn end_ns(&self) -> u64 {
         self.sim.end().as_ns()

@@ -16,7 +16,7 @@ use crate::precondition::Preconditioned;
 use crate::sim::{Sim, WaitStats};
 use energy::EnergyUse;
 use evidence::Evidence;
-use ftl::Kit;
+use ftl::PolicyTypes;
 pub(crate) use sections::checks::pages_in_use;
 use sections::end::LeftToDo;
 use sections::timing::Speed;
@@ -78,7 +78,7 @@ impl Report {
 }
 
 /// The result of a run that is over; `used_before`: the pages that were programmed when it began.
-pub(crate) fn report<K: Kit>(
+pub(crate) fn report<K: PolicyTypes>(
     drive: &Drive,
     about: &About,
     skipped: u64,

@@ -4,11 +4,11 @@
 //! one that the workload itself leaves behind. Collection must have been seen often enough for a
 //! mean. Write amplification must have been level.
 
-use super::sections::warnings::{Tell, codes};
+use super::sections::warnings::{Warn, codes};
 use crate::config::{Age, Drive};
 use crate::precondition::Preconditioned;
 use crate::sim::{Class, Sim, Stats, Stretch};
-use ftl::{Counts, Kit};
+use ftl::{Counts, PolicyTypes};
 use nand::Source;
 use workload::{About, Pattern};
 
@@ -132,7 +132,7 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 impl<'a> Steadiness<'a> {
-    pub(crate) fn of<K: Kit>(
+    pub(crate) fn of<K: PolicyTypes>(
         drive: &'a Drive,
         state: &'a Preconditioned,
         counts: &Counts,
@@ -376,7 +376,7 @@ impl<'a> Steadiness<'a> {
         }
     }
 
-    pub(super) fn warn(&self, put: Tell<'_>) {
+    pub(super) fn warn(&self, put: Warn<'_>) {
         if self.whole.host_pages > 0 && self.whole.reclaimed == 0 {
             put(
                 codes::GC_NEVER_RAN,

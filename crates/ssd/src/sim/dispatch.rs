@@ -4,14 +4,14 @@ use super::Sim;
 use super::jobs::Stepped;
 use crate::device::{LANES, LaneId};
 use crate::ops::{NONE, Owner, PageOp};
-use ftl::{Hold, Kit, Lpn, OpView, Order, Queues, Waited, WriteCtx};
+use ftl::{Hold, Lpn, OpView, Order, PolicyTypes, Queues, Waited, WriteCtx};
 use kernel::Idx;
 use nand::{DieId, Ppn, Slots, Source, Tag};
 
 /// Waiting operations of other requests are counted up to this many.
 const COUNTED: usize = 64;
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// A host operation comes to a die.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, die: DieId, lane: LaneId, op: u32) {

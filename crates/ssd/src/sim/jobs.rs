@@ -4,7 +4,7 @@ use super::Sim;
 use crate::clock::Actor;
 use crate::device::LaneId;
 use crate::ops::{Owner, PageOp};
-use ftl::{Hold, JobId, Kit, Next};
+use ftl::{Hold, JobId, Next, PolicyTypes};
 use kernel::Idx;
 use nand::DieId;
 
@@ -19,7 +19,7 @@ pub(super) enum Stepped {
     Away,
 }
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// Queues every job that wants to start or to go on.
     #[inline]
     pub(super) fn start_jobs(&mut self) {

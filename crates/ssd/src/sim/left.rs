@@ -4,7 +4,7 @@
 //! A result counts up to the end of the run, so this work is measured apart, by doing it.
 
 use super::Sim;
-use ftl::Kit;
+use ftl::PolicyTypes;
 use kernel::TimeSum;
 
 /// The work of a drive after the end of a run, until it was at rest.
@@ -18,7 +18,7 @@ pub struct WorkLeft {
     pub die_time: TimeSum,
 }
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// Lets the drive do its remaining work after the end of a run. If its life ended, the
     /// remaining work is not known.
     ///

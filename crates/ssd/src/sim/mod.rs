@@ -3,21 +3,27 @@
 //! The parts have no references to one another. `host` has the requests inside and the write
 //! buffer, [`ftl`] the map and the jobs, `device` the dies and channels. [`wait`](self) has the
 //! operations that wait for a condition, and `clock` the time.
-//! The steps from one part to the next are here. `enter` splits a request and brings its pages to
-//! the FTL and a die, and `jobs` does the same for the FTL's own work. `dispatch` lets a die choose
-//! and start, and `conclude` has the steps after a finished command.
+//! The steps from one part to the next are here. `take_in` brings a request through the controller
+//! and the link, and `enter` splits it. `read`, `write`, `write_buffer` and `program_buffer` bring its
+//! pages to a die, and `answer` answers it. `jobs` does the same for the FTL's own work. `dispatch`
+//! lets a die choose and start, and `conclude` has the steps after a finished command.
 
-mod barred;
+mod answer;
+mod blocked;
 mod conclude;
 mod dispatch;
 mod enter;
 mod jobs;
 mod left;
-mod load;
+mod program_buffer;
+mod read;
+mod take_in;
 #[cfg(test)]
 mod tests;
 mod wait;
 mod watch;
+mod write;
+mod write_buffer;
 
 pub use left::WorkLeft;
 pub use wait::WaitStats;
@@ -31,15 +37,17 @@ pub use crate::host::{
 use crate::clock::{Actor, Clock};
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device, Manner};
-use crate::host::{Buffer, Feeder, Front, Inside, Interface, Requests, RunningLoop, Trays};
+use crate::host::{
+    Buffer, DriveInterface, Feeder, HostInterface, Inside, ProgramBuffers, Requests, RunningLoop,
+};
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
 use crate::server::assert_within;
-use ftl::{Cost, Ftl, Kit, Lpn, Order, Queues, Throttle, Waiting};
+use ftl::{Cost, Ftl, Lpn, Order, PolicyTypes, Queues, Throttle, Waiting};
 use kernel::{Dur, Idx, Time, TimeSum};
-use load::Reading;
 use nand::PlaneId;
 use policies::ArbitrationPolicy;
+use read::JoinedRead;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use wait::Waits;
@@ -66,7 +74,7 @@ pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
 ///
 /// A client submits requests with [`Sim::submit`] and lets time pass with [`Sim::advance`].
 /// [`Sim::run`] does so for a workload.
-pub struct Sim<K: Kit> {
+pub struct Sim<K: PolicyTypes> {
     /// The cost of a read of a page that holds no data.
     unmapped_read: UnmappedRead,
     /// The cost of a read of a page on its way to flash.
@@ -76,18 +84,18 @@ pub struct Sim<K: Kit> {
     /// The client has no more requests.
     closed: bool,
     /// The host interface that a request passes first, if that takes time.
-    front: Option<Box<Front>>,
-    /// There is a front, or there are flows: something is counted apart.
+    host_interface: Option<Box<HostInterface>>,
+    /// There is a host_interface, or there are flows: something is counted apart.
     apart: bool,
     buffer: Option<Buffer>,
     /// The program buffers in which writes wait for others, if one command programs several pages.
-    trays: Trays,
+    program_buffers: ProgramBuffers,
     /// How long, if nothing answers the host before.
     program_wait: Dur,
     /// The pages of a program buffer, in memory that is reused.
     lpns: Vec<Lpn>,
     /// Reads of the request that is taken apart, where pages have several units.
-    readings: Vec<Reading>,
+    joined_reads: Vec<JoinedRead>,
     /// Whether they have.
     parts_of_pages: bool,
     /// Such a request is taken apart.
@@ -105,7 +113,7 @@ pub struct Sim<K: Kit> {
     watch: RunWatch,
 }
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// A drive at time zero around a preconditioned FTL.
     pub fn new(drive: &Drive, mut ftl: Ftl<K>) -> Self {
         if let Some(limit) = drive.ftl.copyback {
@@ -113,16 +121,16 @@ impl<K: Kit> Sim<K> {
         }
         let geometry = *ftl.geometry();
         let (cost, order) = (&ftl.policies.cost, &ftl.policies.order);
-        let trays = ftl.trays() * (1 + usize::from(ftl.separates_urgent()));
-        let trays = Trays::new(trays, ftl.slots_per_program());
+        let program_buffers = ftl.program_buffers() * (1 + usize::from(ftl.separates_urgent()));
+        let program_buffers = ProgramBuffers::new(program_buffers, ftl.slots_per_program());
         let buffer = Buffer::new(&drive.buffer, geometry.page_size());
-        let by_page = trays.are_used() || buffer.is_some();
-        let front = Front::new(drive.link, drive.controller).map(Box::new);
+        let by_page = program_buffers.are_used() || buffer.is_some();
+        let host_interface = HostInterface::new(drive.link, drive.controller).map(Box::new);
         Self {
-            trays,
+            program_buffers,
             program_wait: drive.ftl.program_wait.unwrap_or(Dur::ZERO),
             lpns: Vec::new(),
-            readings: Vec::new(),
+            joined_reads: Vec::new(),
             parts_of_pages: geometry.units().per_page > 1,
             splits: false,
             unmapped_read: drive.ftl.unmapped_read,
@@ -130,8 +138,8 @@ impl<K: Kit> Sim<K> {
             clock: Clock::new(geometry.dies(), drive.cache.is_some()),
             requests: Requests::new(),
             closed: false,
-            apart: front.is_some(),
-            front,
+            apart: host_interface.is_some(),
+            host_interface,
             buffer,
             waits: Waits::new(geometry.dies(), by_page),
             device: Device::new(
@@ -159,8 +167,9 @@ impl<K: Kit> Sim<K> {
 
     /// The same with the names of flows.
     pub(crate) fn record_by(&mut self, recording: Recording, sink: Sink, flows: Vec<String>) {
-        let look = watch::look(&self.requests, &self.waits, &self.device, self.clock.now);
-        self.watch.record(recording, sink, flows, &look, &self.ftl);
+        let drive_view =
+            watch::drive_view(&self.requests, &self.waits, &self.device, self.clock.now);
+        self.watch.record(recording, sink, flows, &drive_view, &self.ftl);
     }
 
     /// Counts by flow, for `flows` flows.
@@ -256,7 +265,7 @@ impl<K: Kit> Sim<K> {
             Actor::Gate => self.gate_event(),
             Actor::Timer => self.timer_event(),
             Actor::Port => self.port_event(),
-            Actor::Trays => self.tray_event(),
+            Actor::ProgramBuffers => self.program_buffer_event(),
             Actor::Register(die) => self.register_event(die),
         }
         actor
@@ -270,7 +279,7 @@ impl<K: Kit> Sim<K> {
 
     /// From now on [`Sim::take_safe`] tells which data survive a loss of power, and a [`Completion`] whether
     /// a read failed.
-    pub fn tell_safe(&mut self) {
+    pub fn report_safe(&mut self) {
         self.device.unread = Some(FxHashSet::default());
         self.requests.safe = Some(VecDeque::new());
     }
@@ -389,13 +398,13 @@ impl<K: Kit> Sim<K> {
     fn is_at_rest(&self) -> bool {
         self.waiting_total == 0
             && self.device.ops.live() as usize
-                == self.waits.apart() + self.trays.held() + self.owing()
+                == self.waits.apart() + self.program_buffers.held() + self.unanswered()
             && !self.ftl.has_ready()
     }
 
     /// Writes that only wait for what they wrote to be in flash.
-    fn owing(&self) -> usize {
-        self.buffer.as_ref().map_or(0, Buffer::owing)
+    fn unanswered(&self) -> usize {
+        self.buffer.as_ref().map_or(0, Buffer::unanswered)
     }
 
     /// Closes the accounts: work under way is not counted.
@@ -405,8 +414,8 @@ impl<K: Kit> Sim<K> {
     pub(crate) fn finish(&mut self) {
         self.device.sum_up(self.clock.now);
         self.device.forget_begun(self.ftl.array().state(), self.clock.now);
-        if let Some(front) = &self.front {
-            front.check_busy(self.clock.now);
+        if let Some(host_interface) = &self.host_interface {
+            host_interface.check_busy(self.clock.now);
         }
         if let Some(buffer) = &self.buffer {
             assert_within(buffer.port.busy_until(self.clock.now), self.clock.now, "port", 0);
@@ -549,7 +558,7 @@ impl<K: Kit> Sim<K> {
     }
 }
 
-impl<K: Kit> Interface for Sim<K> {
+impl<K: PolicyTypes> DriveInterface for Sim<K> {
     #[inline]
     fn now(&self) -> Time {
         self.clock.now

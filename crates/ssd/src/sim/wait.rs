@@ -5,7 +5,7 @@
 //! lets them try again. A wait ends with [`Waits::release`] or one of its variants, which count the
 //! time.
 
-use super::barred::Barred;
+use super::blocked::BlockedReads;
 use crate::device::Lane;
 use crate::host::Data;
 use crate::ops::{NONE, Ops, PageOp};
@@ -63,7 +63,7 @@ pub(crate) struct Waits {
     space_operations: usize,
     /// How many of them write each page, if that is asked for.
     space_pages: Option<FxHashMap<Lpn, u32>>,
-    pub(super) barred: Barred,
+    pub(super) blocked: BlockedReads,
     room: VecDeque<(u32, Data)>,
     /// Pages being read for a modification, each with the operations that wait for it.
     pages: BTreeMap<Lpn, VecDeque<u32>>,
@@ -86,7 +86,7 @@ impl Waits {
             space: VecDeque::new(),
             space_operations: 0,
             space_pages: by_page.then(FxHashMap::default),
-            barred: Barred::default(),
+            blocked: BlockedReads::default(),
             room: VecDeque::new(),
             pages: BTreeMap::new(),
             page_operations: 0,
@@ -113,7 +113,7 @@ impl Waits {
             }
             Condition::Refresh => {
                 self.stats.refresh += 1;
-                self.barred.add(ops[op].lpn.expect("a read has a page"), op);
+                self.blocked.add(ops[op].lpn.expect("a read has a page"), op);
             }
             Condition::Page(lpn) => {
                 self.stats.page += 1;
@@ -135,7 +135,7 @@ impl Waits {
 
     /// Operations that wait here and are on no die: all but those for a program.
     pub(crate) fn apart(&self) -> usize {
-        self.space_operations + self.barred.len() + self.room.len() + self.page_operations
+        self.space_operations + self.blocked.len() + self.room.len() + self.page_operations
     }
 
     // ── Space ───────────────────────────────────────────────────────────────────────────────────
@@ -180,12 +180,12 @@ impl Waits {
     /// Whether reads wait for the refresh of a block.
     #[inline]
     pub(crate) fn awaits_refresh(&self) -> bool {
-        self.barred.len() > 0
+        self.blocked.len() > 0
     }
 
     /// How many do.
     pub(crate) fn for_refresh(&self) -> usize {
-        self.barred.len()
+        self.blocked.len()
     }
 
     // ── Pages ───────────────────────────────────────────────────────────────────────────────────

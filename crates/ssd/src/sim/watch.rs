@@ -8,8 +8,8 @@ use crate::device::Device;
 use crate::host::{Inside, Requests};
 use crate::ops::Spent;
 use crate::progress::Interrupted;
-use crate::record::{Look, Recorder, Sink};
-use ftl::{Counts, Ftl, Kit};
+use crate::record::{DriveView, Recorder, Sink};
+use ftl::{Counts, Ftl, PolicyTypes};
 use kernel::{BitSet, Idx, Time};
 use nand::{BlockId, Source};
 
@@ -29,7 +29,7 @@ pub(super) struct RunWatch {
 }
 
 impl RunWatch {
-    pub(super) fn new<K: Kit>(ftl: &Ftl<K>) -> Self {
+    pub(super) fn new<K: PolicyTypes>(ftl: &Ftl<K>) -> Self {
         Self {
             worn_out_at: None,
             over_at: None,
@@ -40,16 +40,16 @@ impl RunWatch {
         }
     }
 
-    pub(super) fn record<K: Kit>(
+    pub(super) fn record<K: PolicyTypes>(
         &mut self,
         recording: Recording,
         sink: Sink,
         flows: Vec<String>,
-        look: &Look<'_>,
+        drive_view: &DriveView<'_>,
         ftl: &Ftl<K>,
     ) {
         let mut recorder = Recorder::new(recording, sink, flows);
-        recorder.begin(look, ftl);
+        recorder.begin(drive_view, ftl);
         self.row_end = recorder.row_end();
         self.recorder = Some(Box::new(recorder));
     }
@@ -74,13 +74,13 @@ impl RunWatch {
 }
 
 /// The recorder's view at an instant after which nothing has happened.
-pub(super) fn look<'a>(
+pub(super) fn drive_view<'a>(
     requests: &'a Requests,
     waits: &Waits,
     device: &'a Device,
     at: Time,
-) -> Look<'a> {
-    Look {
+) -> DriveView<'a> {
+    DriveView {
         at,
         stalled: waits.stats.space,
         stats: &requests.stats,
@@ -90,14 +90,14 @@ pub(super) fn look<'a>(
     }
 }
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// Ends the rows of the series that are over before `now`.
     #[cold]
     pub(super) fn end_rows(&mut self, now: Time) {
         while now > self.watch.row_end {
             let Some(recorder) = &mut self.watch.recorder else { return };
             recorder.end_row(
-                &look(&self.requests, &self.waits, &self.device, self.watch.row_end),
+                &drive_view(&self.requests, &self.waits, &self.device, self.watch.row_end),
                 &self.ftl,
             );
             self.watch.row_end = recorder.row_end();
@@ -108,9 +108,10 @@ impl<K: Kit> Sim<K> {
     pub(crate) fn end_record(&mut self) -> Result<(), Interrupted> {
         let Some(recorder) = self.watch.recorder.take() else { return Ok(()) };
         self.watch.row_end = Time::MAX;
-        if recorder
-            .finish(&look(&self.requests, &self.waits, &self.device, self.clock.now), &self.ftl)
-        {
+        if recorder.finish(
+            &drive_view(&self.requests, &self.waits, &self.device, self.clock.now),
+            &self.ftl,
+        ) {
             return Ok(());
         }
         Err(Interrupted::Stopped)
@@ -126,7 +127,7 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
-    pub(crate) fn since<K: Kit>(ftl: &Ftl<K>) -> Self {
+    pub(crate) fn since<K: PolicyTypes>(ftl: &Ftl<K>) -> Self {
         let mut fresh = Self { complete: BitSet::new(ftl.geometry().blocks()), open: Vec::new() };
         for block in (0..ftl.geometry().blocks()).map(BlockId::new) {
             match ftl.array().next_page(block) {
@@ -140,13 +141,13 @@ impl Fresh {
 
     /// Whether a slot of a block was programmed since. Most drives are read where they were complete.
     #[inline]
-    pub(crate) fn has<K: Kit>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
+    pub(crate) fn has<K: PolicyTypes>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
         let stands = self.complete.get(block.index()) && !ftl.has_erased();
         !stands && self.is_since(ftl, block, slot)
     }
 
     #[inline(never)]
-    fn is_since<K: Kit>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
+    fn is_since<K: PolicyTypes>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
         if ftl.array().erases()[block] > 0 {
             return true;
         }

@@ -112,11 +112,11 @@ impl TouchedPages {
         if hash & (self.weight - 1) != 0 {
             return PagesFound::Unsampled;
         }
-        let wanted = (u16::MAX >> (GROUP - n)) << first;
+        let requested = (u16::MAX >> (GROUP - n)) << first;
         let place = match self.find(group, hash) {
-            Ok(place) if self.table[place].present & wanted == wanted => place,
+            Ok(place) if self.table[place].present & requested == requested => place,
             Ok(place) => {
-                if !self.widen(place, wanted) {
+                if !self.widen(place, requested) {
                     return PagesFound::Full;
                 }
                 place
@@ -126,11 +126,11 @@ impl TouchedPages {
                 if self.groups == self.table.len() / 4 * 3 {
                     self.grow();
                 }
-                let Some(at) = self.run(wanted.count_ones().next_power_of_two()) else {
+                let Some(at) = self.run(requested.count_ones().next_power_of_two()) else {
                     return PagesFound::Full;
                 };
                 self.groups += 1;
-                self.insert(Group { key: group + 1, at, present: wanted })
+                self.insert(Group { key: group + 1, at, present: requested })
             }
         };
         let Group { at, present, .. } = self.table[place];
@@ -193,9 +193,9 @@ impl TouchedPages {
     }
 
     /// Gives the wanted pages of a group their records, in a larger run if need be.
-    fn widen(&mut self, place: usize, wanted: u16) -> bool {
+    fn widen(&mut self, place: usize, requested: u16) -> bool {
         let old = self.table[place];
-        let mut new = Group { present: old.present | wanted, ..old };
+        let mut new = Group { present: old.present | requested, ..old };
         if new.room() > old.room() {
             let Some(at) = self.run(new.room()) else { return false };
             new.at = at;

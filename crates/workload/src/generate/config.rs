@@ -67,7 +67,7 @@ impl Pattern {
             Self::Zipf => "random writes of 4 KiB, popularity by Zipf's law (theta 0.99)",
             Self::HotCold => "random writes of 4 KiB, 20 % of the data takes 80 % of them",
             Self::Permutation => {
-                "writes of 4 KiB, once to every address in random order, repeated (as fio does)"
+                "writes of 4 KiB, once to every address in random order, again and again"
             }
             Self::Jesd219Enterprise => {
                 "40 % reads and 60 % writes of 512 B to 64 KiB in three zones (JESD219 enterprise)"
@@ -180,8 +180,8 @@ pub struct Generator {
     /// 0.8. Reads and trims, if there are any, follow the same shares as writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hot_writes: Option<f64>,
-    /// `permutation` only: whether each pass over the addresses draws a new order; by default it
-    /// does, as fio's random map.
+    /// `permutation` only: whether each pass over the addresses draws a new order, as fio does with
+    /// `randrepeat=0`, or repeats that of the first, as fio does without; by default it draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<PassOrder>,
     /// The seed; by default that of the run.

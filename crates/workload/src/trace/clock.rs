@@ -9,7 +9,7 @@ pub(crate) struct TraceClock {
     /// The power of ten that makes them nanoseconds.
     power: u32,
     /// The user said the unit.
-    said: bool,
+    specified: bool,
     /// Times of the format have fractions.
     decimal: bool,
     /// The digits after the decimal marks of all of them.
@@ -29,7 +29,7 @@ impl TraceClock {
     pub(crate) fn whole(options: &ReadOptions, unit: TimeUnit) -> Self {
         Self {
             power: options.time_unit.unwrap_or(unit).power(),
-            said: options.time_unit.is_some(),
+            specified: options.time_unit.is_some(),
             decimal: false,
             marks: DecimalMark::default(),
             further: [0; 3],
@@ -54,7 +54,7 @@ impl TraceClock {
     /// Only a number can be of another unit.
     #[cold]
     fn unit_hint(&self, mut fault: Box<Fault>, is_number: bool) -> Box<Fault> {
-        if is_number && !self.said {
+        if is_number && !self.specified {
             fault.hint = "`--time-unit` names another unit".into();
         }
         fault
@@ -88,7 +88,7 @@ impl TraceClock {
     /// Records behind whose whole times stands a column of digits, if these may be the fractions.
     pub(crate) fn cut_fractions(&self) -> Option<u64> {
         let [digits, nothing, other] = self.further;
-        let may_be = !self.said
+        let may_be = !self.specified
             && !self.marks.fraction()
             && !self.marks.date()
             && other == 0
@@ -103,7 +103,7 @@ impl TraceClock {
         if self.marks.comma() {
             notes.push("the comma in the times was read as a decimal mark".into());
         }
-        if self.marks.date() || self.said {
+        if self.marks.date() || self.specified {
             return notes;
         }
         let unit = self.unit();

@@ -40,8 +40,8 @@ pub(crate) use self::input::Stored;
 pub use self::input::file_hint;
 pub use self::options::{Event, FlowBy, ReadOptions, ReadTally, TimeUnit};
 use self::packed::{PackedRequests, Unpacking};
+pub(crate) use self::reader::{FlowOfOwner, Regions, TraceOwners};
 use self::reader::{Reader, Survey, TraceSource};
-pub(crate) use self::reader::{Regions, TraceOwners, Whose};
 use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST, most, piece};
 use self::sniff::KnownBy;
@@ -77,9 +77,9 @@ impl Format {
         self.visit(format::Summary)
     }
 
-    /// The names of those that `wanted` accepts, for messages.
-    fn names(wanted: impl Fn(Self) -> bool) -> String {
-        let names: Vec<_> = Self::ALL.iter().filter(|f| wanted(**f)).map(|f| f.name()).collect();
+    /// The names of those that `requested` accepts, for messages.
+    fn names(requested: impl Fn(Self) -> bool) -> String {
+        let names: Vec<_> = Self::ALL.iter().filter(|f| requested(**f)).map(|f| f.name()).collect();
         names.join(", ")
     }
 }
@@ -124,12 +124,12 @@ pub fn open_slices(
     let regions = Arc::new(regions);
     let mut slices = slices;
     if let Some(by) = options.flow_by {
-        let tenants = slices.iter().map(|slice| &slice.tenants);
-        let (flows, whose) = TraceOwners::flows(by, tenants, &regions);
+        let owners = slices.iter().map(|slice| &slice.owners);
+        let (flows, flow_of_owner) = TraceOwners::flows(by, owners, &regions);
         let first = Arc::clone(&slices.first().expect("a trace has a file").stored.name);
         few_enough(&first, by, &flows)?;
-        for (slice, whose) in slices.iter_mut().zip(whose) {
-            (slice.whose, slice.about.flows) = (whose, flows.clone());
+        for (slice, flow_of_owner) in slices.iter_mut().zip(flow_of_owner) {
+            (slice.flow_of_owner, slice.about.flows) = (flow_of_owner, flows.clone());
         }
     }
     let shared = |mut slice: Trace| {
@@ -181,8 +181,8 @@ struct Trace {
     known: KnownBy,
     options: ReadOptions,
     regions: Arc<Regions>,
-    tenants: TraceOwners,
-    whose: Whose,
+    owners: TraceOwners,
+    flow_of_owner: FlowOfOwner,
     origin: u64,
     /// All requests, where opening it kept them ([`Survey::kept`]).
     kept: Option<Arc<PackedRequests>>,
@@ -201,7 +201,7 @@ impl Workload for Trace {
             return Ok(Box::new(Unpacking::new(kept)));
         }
         let format = (self.format, self.known);
-        Ok(reading(&self.stored, format, &self.options, &self.regions, self.whose.clone())?)
+        Ok(reading(&self.stored, format, &self.options, &self.regions, self.flow_of_owner.clone())?)
     }
 
     fn writes_whole_pages(&self, page: Bytes) -> bool {
@@ -219,9 +219,9 @@ fn reading(
     (format, known): (Format, KnownBy),
     options: &ReadOptions,
     regions: &Arc<Regions>,
-    whose: Whose,
+    flow_of_owner: FlowOfOwner,
 ) -> Result<Box<dyn TraceSource>, TraceError> {
-    struct Boxed<'a>(Feed, KnownBy, bool, &'a ReadOptions, Arc<Regions>, Whose);
+    struct Boxed<'a>(Feed, KnownBy, bool, &'a ReadOptions, Arc<Regions>, FlowOfOwner);
 
     impl Visit for Boxed<'_> {
         type Answer = Box<dyn TraceSource>;
@@ -233,7 +233,7 @@ fn reading(
 
     let mut feed = Feed::new(stored)?;
     let quoted = feed.head()?.0.contains(&b'"');
-    Ok(format.visit(Boxed(feed, known, quoted, options, Arc::clone(regions), whose)))
+    Ok(format.visit(Boxed(feed, known, quoted, options, Arc::clone(regions), flow_of_owner)))
 }
 
 fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> {
@@ -255,7 +255,7 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
             (format, known),
             options,
             &Arc::default(),
-            Whose::unknown(options.flow_by),
+            FlowOfOwner::unknown(options.flow_by),
         )?
         .survey()
         .map_err(|e| stored.if_misnamed(e))
@@ -276,8 +276,8 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
             compression.name()
         ));
     }
-    let (flows, whose) = match options.flow_by {
-        None => (Vec::new(), Whose::one()),
+    let (flows, flow_of_owner) = match options.flow_by {
+        None => (Vec::new(), FlowOfOwner::one()),
         Some(by) => {
             if let (FlowBy::Process, Some(Event::Completed)) = (by, options.event) {
                 let found = "`--flow-by process` with requests that arrive with C (completed)";
@@ -285,10 +285,10 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
                 let what = detail(&stored.name, Spot::Whole, found, "the event Q or D", hint);
                 return Err(TraceError::Parameter(what));
             }
-            let tenants = std::iter::once(&seen.tenants);
-            let (flows, mut whose) = TraceOwners::flows(by, tenants, &seen.regions);
+            let owners = std::iter::once(&seen.owners);
+            let (flows, mut flow_of_owner) = TraceOwners::flows(by, owners, &seen.regions);
             few_enough(&stored.name, by, &flows)?;
-            (flows, whose.remove(0))
+            (flows, flow_of_owner.remove(0))
         }
     };
     describe(format, &options, &mut seen, &mut notes);
@@ -306,7 +306,7 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
         notes,
     };
     let regions = Arc::new(seen.regions);
-    let (tenants, origin) = (seen.tenants, seen.origin);
+    let (owners, origin) = (seen.owners, seen.origin);
     let (kept, grain) = (seen.kept.map(Arc::new), seen.grain);
     Ok(Trace {
         stored,
@@ -314,8 +314,8 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
         known,
         options,
         regions,
-        tenants,
-        whose,
+        owners,
+        flow_of_owner,
         origin,
         kept,
         grain,

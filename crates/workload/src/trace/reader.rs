@@ -138,11 +138,11 @@ impl TraceOwners {
         by: FlowBy,
         files: impl Iterator<Item = &'a Self>,
         regions: &Regions,
-    ) -> (Vec<Flow>, Vec<Whose>) {
+    ) -> (Vec<Flow>, Vec<FlowOfOwner>) {
         let mut flows: Vec<Flow> = Vec::new();
-        let mut of_file = |tenants: &Self| {
-            let mut numbers = Vec::with_capacity(tenants.labels.len());
-            for (who, name) in &tenants.labels {
+        let mut of_file = |owners: &Self| {
+            let mut numbers = Vec::with_capacity(owners.labels.len());
+            for (who, name) in &owners.labels {
                 let known = flows.iter().position(|flow| flow.name == *name);
                 let at = known.unwrap_or_else(|| {
                     let region = (u64::MAX, 0);
@@ -150,7 +150,7 @@ impl TraceOwners {
                     flows.len() - 1
                 });
                 numbers.push((*who, at as u32));
-                let own = tenants.list.iter().filter(|((other, _), ..)| other == who);
+                let own = owners.list.iter().filter(|((other, _), ..)| other == who);
                 for ((_, device), from, to) in own {
                     let start = regions.start(*device);
                     let (first, end) = match by {
@@ -161,25 +161,25 @@ impl TraceOwners {
                     *region = (region.0.min(first), region.1.max(end));
                 }
             }
-            Whose { by: Some(by), numbers: numbers.into() }
+            FlowOfOwner { by: Some(by), numbers: numbers.into() }
         };
-        let whose = files.map(&mut of_file).collect();
+        let flow_of_owner = files.map(&mut of_file).collect();
         for flow in &mut flows {
             flow.region.0 = flow.region.0.min(flow.region.1);
         }
-        (flows, whose)
+        (flows, flow_of_owner)
     }
 }
 
 /// To which flow each request of a trace belongs.
 #[derive(Clone, Debug)]
-pub(crate) struct Whose {
+pub(crate) struct FlowOfOwner {
     by: Option<FlowBy>,
     /// `(who, flow)`, ascending.
     numbers: Arc<[(u32, u32)]>,
 }
 
-impl Whose {
+impl FlowOfOwner {
     /// All requests belong to one flow.
     pub(crate) fn one() -> Self {
         Self { by: None, numbers: Arc::default() }
@@ -222,7 +222,7 @@ pub(crate) struct Survey {
     pub(crate) length: u64,
     pub(crate) regions: Regions,
     /// The process, if flows go by that.
-    pub(crate) tenants: TraceOwners,
+    pub(crate) owners: TraceOwners,
     /// Records that were later in the file than in time, and were put in order.
     pub(crate) late: u64,
     /// Records that hold no request: comments, events of other kinds.
@@ -284,7 +284,7 @@ pub(crate) struct Reader<P> {
     quoted: bool,
     copy: Vec<u8>,
     regions: Arc<Regions>,
-    whose: Whose,
+    flow_of_owner: FlowOfOwner,
     /// The devices that are wanted; `None`: all.
     selection: Option<Selection>,
     skip_bad: bool,
@@ -312,7 +312,7 @@ impl<P: Parser> Reader<P> {
         quoted: bool,
         options: &ReadOptions,
         regions: Arc<Regions>,
-        whose: Whose,
+        flow_of_owner: FlowOfOwner,
     ) -> Self {
         Self {
             feed,
@@ -321,7 +321,7 @@ impl<P: Parser> Reader<P> {
             quoted: quoted && P::QUOTES && P::CUT == Cut::Lines,
             copy: Vec::new(),
             regions,
-            whose,
+            flow_of_owner,
             selection: Selection::new(&options.devices),
             skip_bad: options.skip_bad,
             origin: None,
@@ -390,7 +390,7 @@ impl<P: Parser> Reader<P> {
             len: raw.len as u32,
             op: raw.op,
             prio: Prio::Normal,
-            flow: self.whose.flow_of(met),
+            flow: self.flow_of_owner.flow_of(met),
         }
     }
 
@@ -596,7 +596,7 @@ impl<P: Parser> RequestSource for Reader<P> {
 impl<P: Parser> TraceSource for Reader<P> {
     fn survey(&mut self) -> Result<Survey, TraceError> {
         let mut seen = Survey::default();
-        let mut kept = self.whose.by.is_none().then(PackedRequests::default);
+        let mut kept = self.flow_of_owner.by.is_none().then(PackedRequests::default);
         // A bit is set where one of them has it.
         let mut writes = Some(0);
         while let Some(met) = self.next()? {
@@ -607,8 +607,8 @@ impl<P: Parser> TraceSource for Reader<P> {
                 seen.bytes += u128::from(raw.len);
             }
             let extent = (raw.op != Op::Flush).then(|| (raw.offset, raw.offset + raw.len));
-            let by = self.whose.by.is_some();
-            if by && !seen.tenants.see((self.whose.who(&met), raw.device), extent) {
+            let by = self.flow_of_owner.by.is_some();
+            if by && !seen.owners.see((self.flow_of_owner.who(&met), raw.device), extent) {
                 let found = format!("more than {MOST_DEVICES} devices or processes");
                 let spot = Spot::Request(seen.requests);
                 return Err(self.too_much(spot, found, "as many as can be told apart"));
@@ -632,7 +632,7 @@ impl<P: Parser> TraceSource for Reader<P> {
             let found = format!("{} devices that together pass 4 EiB", seen.regions.count());
             return Err(self.too_much(Spot::Whole, found, "devices that fit 62 bits"));
         }
-        seen.tenants.name(|who| match (self.whose.by, self.parser.processes()) {
+        seen.owners.name(|who| match (self.flow_of_owner.by, self.parser.processes()) {
             (Some(FlowBy::Process), Some(processes)) => processes.label(who),
             _ => self.parser.label(who),
         });

@@ -40,7 +40,7 @@ const OPERATION: FieldName =
 pub(crate) struct Ssdsim {
     clock: TraceClock,
     /// The user said the unit; else times are whole nanoseconds, and a decimal point is an error.
-    said: bool,
+    specified: bool,
 }
 
 impl Parser for Ssdsim {
@@ -51,7 +51,10 @@ impl Parser for Ssdsim {
     const DEVICES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { clock: TraceClock::whole(options, TimeUnit::Ns), said: options.time_unit.is_some() }
+        Self {
+            clock: TraceClock::whole(options, TimeUnit::Ns),
+            specified: options.time_unit.is_some(),
+        }
     }
 
     #[inline]
@@ -60,7 +63,7 @@ impl Parser for Ssdsim {
             return Ok(None);
         }
         let mut fields = Fields::<BLANK>::new(line);
-        let time = if self.said {
+        let time = if self.specified {
             self.clock.read(&mut fields, &SCALED_TIME)?
         } else {
             match fields.plain_integer(&TIME) {

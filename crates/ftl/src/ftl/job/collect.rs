@@ -3,7 +3,8 @@
 use super::pace::Need;
 use super::{JobId, Leaving, Next, Task, Then};
 use crate::{
-    Config, Dest, Ftl, FtlView, Kit, PlaneView, RESERVE, ReadDisturb, Role, StreamId, Victim,
+    Config, Dest, Ftl, FtlView, PlaneView, PolicyTypes, RESERVE, ReadDisturb, Role, StreamId,
+    Victim,
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, PlaneId, Source, Tag};
@@ -53,7 +54,7 @@ impl Victims {
     }
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// Chooses the next block that a collector empties, or ends it. `None`: it has one.
     pub(super) fn next_victim(&mut self, id: JobId, now: Time) -> Option<Next> {
         let job = self.jobs.get(id);
@@ -68,12 +69,12 @@ impl<K: Kit> Ftl<K> {
             let unprotected = counted.then(|| self.choose_unprotected(plane, tag, now)).flatten();
             chosen = unprotected.or_else(|| self.choose_victim(plane, tag, now));
             if chosen.is_none() {
-                self.space.starve(plane);
+                self.space.note_no_victim(plane);
             }
         }
         let Some(victim) = chosen else {
-            if self.jobs.get(id).load.owes() {
-                return self.pad_load(id, now);
+            if self.jobs.get(id).buffer.has_unfinished() {
+                return self.pad_buffered(id, now);
             }
             self.jobs.collectors[plane] = None;
             if self.jobs.pace.is_kept() {
@@ -126,7 +127,7 @@ impl<K: Kit> Ftl<K> {
             self.space.lend_last(plane, fits);
             let need = self.need(plane);
             if self.jobs.pace.plan(plane, need) {
-                self.jobs.urge(plane);
+                self.jobs.put_first(plane);
             }
         }
     }
@@ -163,9 +164,9 @@ impl<K: Kit> Ftl<K> {
             return Some(Need { work: 0, room });
         };
         let job = self.jobs.get(id);
-        let mut free = (space.free_blocks(plane) + job.load.owed()) as u64;
+        let mut free = (space.free_blocks(plane) + job.buffer.unfinished()) as u64;
         let mut rest = u64::from(space.rest(plane, StreamId::GC));
-        if job.load.owes() && rest == 0 {
+        if job.buffer.has_unfinished() && rest == 0 {
             // The last pages of the block that is owed take a block first.
             (free, rest) = (free - 1, pages);
         }

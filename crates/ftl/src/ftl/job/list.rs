@@ -1,10 +1,10 @@
 //! The running jobs, those whose turn it is, and those that wait; how they come about, and how they
 //! are run without time.
 
-use super::{After, Collect, Copyback, FillProgress, GcPace, Job, JobId, Next, Page, Task};
+use super::{After, Collect, Copyback, GcPace, Job, JobBuffer, JobId, Next, Page, Task};
 use crate::{
-    Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Kit, Plan, PlaneView, State, Step,
-    StreamId, Wear,
+    Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Plan, PlaneView, PolicyTypes,
+    State, Step, StreamId, Wear,
 };
 use kernel::{IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Each, Geometry, Level, Operation, Outcome, PlaneId, Source, Tag, Verb};
@@ -69,10 +69,10 @@ impl<D> Jobs<D> {
     /// A job that has not begun.
     pub(super) fn job(&self, task: Task, tag: Tag, plane: PlaneId) -> Job<D> {
         let (home, after) = (self.geometry.die_of_plane(plane), After::Nothing);
-        let load = FillProgress::default();
-        let operation = Operation::new(Verb::Read, None, tag, Level::Medium);
+        let buffer = JobBuffer::default();
+        let operation = Operation::new(Verb::Read, None, tag, Level::MediumCost);
         let (hold, background) = (Hold::Place, false);
-        let (waits, stays, comes_out) = (false, false, false);
+        let (waits, copyback, data_out) = (false, false, false);
         Job {
             tag,
             plane,
@@ -80,12 +80,12 @@ impl<D> Jobs<D> {
             background,
             waits,
             hold,
-            stays,
-            comes_out,
+            copyback,
+            data_out,
             operation,
             after,
             task,
-            load,
+            buffer,
         }
     }
 
@@ -155,7 +155,7 @@ impl<D> Jobs<D> {
     pub(super) fn park(&mut self, job: JobId, until: JobCondition) -> Next {
         self.parkings += 1;
         if let JobCondition::Space(plane) = until {
-            self.press(plane);
+            self.await_space(plane);
         }
         self.get_mut(job).waits = true;
         self.parked.entry(until).or_default().push(job);
@@ -181,14 +181,14 @@ impl<D> Jobs<D> {
     /// Somebody waits for space in a plane, or in any: there, collection has no pace until it made
     /// some.
     #[cold]
-    pub(crate) fn press(&mut self, plane: Option<PlaneId>) {
+    pub(crate) fn await_space(&mut self, plane: Option<PlaneId>) {
         if self.pace.is_kept() {
             let all = 0..self.geometry.planes() as u32;
             let planes = plane.map_or(all, |plane| plane.as_u32()..plane.as_u32() + 1);
             for plane in planes {
                 let plane = PlaneId::from_u32(plane);
-                self.pace.press(plane);
-                self.urge(plane);
+                self.pace.await_space(plane);
+                self.put_first(plane);
             }
         }
     }
@@ -197,12 +197,12 @@ impl<D> Jobs<D> {
     #[cold]
     pub(crate) fn earn(&mut self, plane: PlaneId, pages: u32) {
         if self.pace.earn(plane, pages) {
-            self.urge(plane);
+            self.put_first(plane);
         }
     }
 
     /// The collector of a plane is late: it gives way no more.
-    pub(super) fn urge(&mut self, plane: PlaneId) {
+    pub(super) fn put_first(&mut self, plane: PlaneId) {
         if let Some(id) = self.collectors[plane]
             && std::mem::take(&mut self.get_mut(id).background)
         {
@@ -223,7 +223,7 @@ impl<D> Jobs<D> {
         job.tag.prio = prio.max(job.tag.prio);
         if self.pace.is_kept() {
             if demand != Source::Host {
-                self.press(Some(plane));
+                self.await_space(Some(plane));
             }
             return;
         }
@@ -242,7 +242,7 @@ impl<D> Jobs<D> {
     }
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// Asks the wear leveller, now that a block was erased.
     pub(super) fn balance(&mut self, erased: BlockId, tag: Tag, now: Time) {
         if !self.answers.wear || !matches!(tag.source, Source::Gc | Source::Refresh) {
@@ -267,9 +267,9 @@ impl<K: Kit> Ftl<K> {
     /// Takes a block out of service because a page of it could not be read: what is valid moves
     /// away, and the block is retired when it is empty. Each plane empties one such block at a
     /// time; the others go when garbage collection or another failure comes to them.
-    pub fn condemn(&mut self, block: BlockId) {
+    pub fn mark_bad(&mut self, block: BlockId) {
         let plane = self.space.geometry.plane_of(block);
-        if !self.space.condemn(block)
+        if !self.space.mark_bad(block)
             || self.space.blocks.state(block) == State::Moving
             || self.jobs.at_work(plane, Source::Refresh)
         {
@@ -347,7 +347,7 @@ impl<K: Kit> Ftl<K> {
         let mut planes = indices.map(|index| self.space.geometry.plane_in(die, index));
         let plane = planes.find(|plane| {
             self.jobs.collectors[*plane].is_none()
-                && !self.space.is_starved(*plane)
+                && !self.space.has_no_victim(*plane)
                 && self.space.is_short(*plane, mark)
         })?;
         Some(self.jobs.add_collector(plane, Tag::gc_for(Source::Host), true))

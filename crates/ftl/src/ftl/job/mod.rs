@@ -7,29 +7,29 @@
 //! value holds the continuation after the current operation, as far as the operation does not
 //! determine it.
 
+mod buffer;
 mod collect;
 mod copyback;
 mod list;
-mod load;
 mod pace;
 mod plan;
 
+use buffer::{AHEAD, JobBuffer};
 pub(crate) use collect::Victims;
 pub(crate) use copyback::Copyback;
 pub(crate) use list::{JobCondition, Jobs};
-use load::{AHEAD, FillProgress};
 pub(crate) use pace::GcPace;
 
-use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, StreamId};
+use crate::{Coding, Dest, Ftl, FtlView, Hold, Lpn, Map, NextLife, Pages, PolicyTypes, StreamId};
 use collect::Collect;
 use kernel::{Time, newtype_index};
 use nand::{
     BlockId, DieId, Level, Mode, Operation, Outcome, PlaneId, Ppn, Route, Slots, Source, Store,
     Tag, Verb,
 };
-use plan::{PlanStage, RunningPlan, Squeeze};
+use plan::{PlanStage, ReprogramInPlace, RunningPlan};
 
-type Page<K> = <<K as Kit>::Store as Store>::Page;
+type Page<K> = <<K as PolicyTypes>::Store as Store>::Page;
 
 newtype_index! {
     /// A running job.
@@ -86,7 +86,7 @@ struct Leaving {
 /// The next state of a block when its pages have left.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Then {
-    /// It stays as it is: the pages were copied for another reason.
+    /// It copyback as it is: the pages were copied for another reason.
     Stay,
     /// It is erased, for the source that needs the space.
     Erase(Source),
@@ -118,7 +118,7 @@ enum After<D> {
     /// The page that is being programmed is there.
     Moved { lpn: Lpn, from: Ppn, data: D },
     /// The slots that are being read, of a page in all planes of its block, are to be written elsewhere.
-    Load { to: Dest },
+    Fill { to: Dest },
     /// The pages that were read need slots.
     Seal { to: Dest },
     /// The pages that one command programs are there.
@@ -126,7 +126,7 @@ enum After<D> {
     /// The erased block is free, for the source that needs the space.
     Free { needed_by: Source },
     /// The block that is being reprogrammed has lost its pages.
-    Squeezed(Squeeze),
+    Reprogrammed(ReprogramInPlace),
 }
 
 /// A running job.
@@ -142,16 +142,16 @@ pub struct Job<D> {
     waits: bool,
     /// How it shares its die.
     pub hold: Hold,
-    /// The data that it reads or programs stays in the die on the way.
-    stays: bool,
+    /// The data that it reads or programs copyback in the die on the way.
+    copyback: bool,
     /// A register holds a page that the channel has to take out before what the job programs.
-    comes_out: bool,
+    data_out: bool,
     /// The operation that it has wanted last.
     operation: Operation,
     after: After<D>,
     task: Task,
     /// Pages that were read, where one command programs several.
-    load: FillProgress<D>,
+    buffer: JobBuffer<D>,
 }
 
 impl<D> Job<D> {
@@ -160,7 +160,7 @@ impl<D> Job<D> {
     pub fn copied_from(&self, nth: u32) -> Option<Ppn> {
         match self.after {
             After::Moved { from, .. } => Some(from),
-            After::Written => self.load.came_from(nth),
+            After::Written => self.buffer.came_from(nth),
             _ => None,
         }
     }
@@ -176,8 +176,8 @@ impl<D> Job<D> {
     #[inline(always)] // every operation of a job comes by
     fn want(&mut self, verb: Verb, slots: Slots, mode: Mode, level: Level) -> Next {
         let route = match verb {
-            Verb::Read | Verb::Program if self.stays => Route::Stays,
-            Verb::Program if self.comes_out => Route::RegisterOut,
+            Verb::Read | Verb::Program if self.copyback => Route::Copyback,
+            Verb::Program if self.data_out => Route::DataOut,
             _ => Route::Channel,
         };
         let (tag, slots) = (self.tag, Some(slots));
@@ -186,7 +186,7 @@ impl<D> Job<D> {
     }
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// Takes an operation of a job back that was carried out. Returns what the job wants next.
     ///
     /// # Panics
@@ -212,13 +212,13 @@ impl<K: Kit> Ftl<K> {
         let next = match self.jobs.get(id).after {
             After::Nothing => None,
             After::Place { from, to, data } => self.place_page(id, from, to, data, now),
-            After::Seal { to } => self.program_load(id, to, false, now),
+            After::Seal { to } => self.program_buffered(id, to, false, now),
             After::Move { .. }
             | After::Moved { .. }
-            | After::Load { .. }
+            | After::Fill { .. }
             | After::Written
             | After::Free { .. }
-            | After::Squeezed(_) => unreachable!("the operation of this job is under way"),
+            | After::Reprogrammed(_) => unreachable!("the operation of this job is under way"),
         };
         next.unwrap_or_else(|| self.go_on(id, now))
     }
@@ -229,7 +229,7 @@ impl<K: Kit> Ftl<K> {
         loop {
             let job = self.jobs.get_mut(id);
             job.after = After::Nothing;
-            let job = if job.load.owes() {
+            let job = if job.buffer.has_unfinished() {
                 if let Some(next) = self.free_owed(id) {
                     return next;
                 }
@@ -242,11 +242,11 @@ impl<K: Kit> Ftl<K> {
                 Some(pages) => {
                     let &mut Leaving { block, then, dest, .. } = pages;
                     match pages.next(&self.map) {
-                        None if !job.load.is_empty() => self.leave(id, block, dest, then, now),
+                        None if !job.buffer.is_empty() => self.leave(id, block, dest, then, now),
                         None => self.emptied(id, block, then, now),
                         Some(slot) if self.space.unit() > 1 => {
                             pages.cursor = slot;
-                            return self.load_page(id, block, slot, dest);
+                            return self.read_page(id, block, slot, dest);
                         }
                         Some(slot) => {
                             pages.cursor = slot;
@@ -255,7 +255,7 @@ impl<K: Kit> Ftl<K> {
                                 return Next::Yield;
                             }
                             if self.jobs.copyback.is_some() {
-                                self.stays(id, from, 1);
+                                self.decide_copyback(id, from, 1);
                             }
                             let after = After::Move { to: dest };
                             return self.read_slots(id, Slots::one(from), after);
@@ -309,7 +309,7 @@ impl<K: Kit> Ftl<K> {
                 self.program_done(lpn, first, data, tag, now);
                 None
             }
-            After::Load { to } => self.loaded(id, slots, to, now),
+            After::Fill { to } => self.page_read(id, slots, to, now),
             After::Written => {
                 self.written(id, first, now);
                 None
@@ -327,10 +327,10 @@ impl<K: Kit> Ftl<K> {
                 self.balance(block, tag, now);
                 let job = self.jobs.get_mut(id);
                 let begun = matches!(job.task, Task::Collect(Collect::Empty(_)));
-                if begun && !job.load.owes() { self.goes_on(id) } else { None }
+                if begun && !job.buffer.has_unfinished() { self.goes_on(id) } else { None }
             }
-            After::Squeezed(squeeze) => {
-                self.reprogrammed(squeeze, operation.known, tag.source, now);
+            After::Reprogrammed(reprogram_in_place) => {
+                self.reprogrammed(reprogram_in_place, operation.known, tag.source, now);
                 None
             }
             After::Nothing | After::Place { .. } | After::Seal { .. } => {
@@ -352,12 +352,12 @@ impl<K: Kit> Ftl<K> {
         let (block, slot) = self.space.geometry.split(from);
         let job = self.jobs.get(id);
         let (tag, plane) = (job.tag, job.plane);
-        let stays = self.jobs.copyback.is_some() && job.stays;
+        let copyback = self.jobs.copyback.is_some() && job.copyback;
         if !self.map.is_valid(block, slot) {
             // The host was faster: the copy is stale.
             self.jobs.counts.dropped += 1;
-            if stays {
-                self.leaves_the_register(id);
+            if copyback {
+                self.note_data_out(id);
             }
             return None;
         }
@@ -365,8 +365,8 @@ impl<K: Kit> Ftl<K> {
         let Some(ppn) = self.place_move(plane, lpn, to, tag, now) else {
             return self.without_slot(id, from, to, data);
         };
-        if stays {
-            self.copies_back(id, from, ppn);
+        if copyback {
+            self.note_copyback(id, from, ppn);
         }
         self.commit_move(lpn, from, ppn, tag, now);
         self.jobs.get_mut(id).after = After::Moved { lpn, from, data };
@@ -424,7 +424,7 @@ impl<K: Kit> Ftl<K> {
     fn choose_life(&mut self, leaving: &mut Leaving) {
         let block = leaving.block;
         if self.next_life(block) != NextLife::SecondGeneration
-            || self.space.condemned.contains(&block)
+            || self.space.marked_bad.contains(&block)
         {
             return;
         }
@@ -508,7 +508,7 @@ impl<K: Kit> Ftl<K> {
     /// A block that a job had taken is a candidate again.
     fn give_back(&mut self, block: BlockId) {
         self.space.blocks.end_move(block);
-        self.feed(block);
+        self.note_victim(block);
     }
 
     /// The last page has left a block. `None`: the task goes on at once.
@@ -526,7 +526,7 @@ impl<K: Kit> Ftl<K> {
             Then::Stay => None,
             Then::Again => {
                 let tag = job.tag;
-                self.begin_again(block, tag, now);
+                self.next_generation(block, tag, now);
                 None
             }
             Then::Erase(needed_by) => Some(self.erase(id, block, needed_by)),

@@ -39,7 +39,7 @@ struct Schedule {
     /// The worth of the headroom minus the work. Below zero the collector is late.
     lead: i64,
     /// Somebody waits for space here: the collector goes before the host until there is some.
-    pressed: bool,
+    awaited: bool,
     /// The valid pages of the last victim, and what it gave back.
     victim: (u32, u32),
     /// The plane cannot lend the host a block.
@@ -118,19 +118,19 @@ impl GcPace {
 
     /// Whether the collector of a plane goes before the host.
     pub(super) fn goes_first(&self, plane: PlaneId) -> bool {
-        let Schedule { pressed, lead, .. } = self.planes[plane];
+        let Schedule { awaited, lead, .. } = self.planes[plane];
         let all_late = !self.anywhere || (self.short == self.planes.len() && self.lead < 0);
-        pressed || (lead < 0 && all_late)
+        awaited || (lead < 0 && all_late)
     }
 
     /// Somebody waits for space in a plane.
-    pub(super) fn press(&mut self, plane: PlaneId) {
-        self.planes[plane].pressed = true;
+    pub(super) fn await_space(&mut self, plane: PlaneId) {
+        self.planes[plane].awaited = true;
     }
 
     /// A plane has headroom for the host again.
     pub(crate) fn relax(&mut self, plane: PlaneId) {
-        self.planes[plane].pressed = false;
+        self.planes[plane].awaited = false;
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_plane_without_room_has_no_pace() {
         let mut pace = GcPace::new(1, false);
-        pace.press(PLANE);
+        pace.await_space(PLANE);
         assert!(pace.goes_first(PLANE));
         pace.relax(PLANE);
         assert!(!pace.goes_first(PLANE));

@@ -1,7 +1,7 @@
 //! Running the steps of a plan.
 
 use super::{After, Job, JobCondition, JobId, Leaving, Next, Task, Then};
-use crate::{Dest, Ftl, FtlView, Kit, Plan, ReadDisturb, Role, State, Step};
+use crate::{Dest, Ftl, FtlView, Plan, PolicyTypes, ReadDisturb, Role, State, Step};
 use kernel::{Prio, Time};
 use nand::{BlockId, Level, Mode, Slots, Source, Tag, Verb};
 
@@ -29,19 +29,19 @@ pub(super) enum PlanStage {
     /// The block was given back while there was no space; it is to be taken again.
     Retake(BlockId, Dest),
     /// The block is to be reprogrammed when nobody reads the pages that it loses.
-    Squeeze(Squeeze),
+    Reprogram(ReprogramInPlace),
 }
 
 /// The state of a block after it loses pages in place: see [`Step::Reprogram`].
 #[derive(Copy, Clone)]
-pub(super) struct Squeeze {
+pub(super) struct ReprogramInPlace {
     block: BlockId,
     surcharge: u16,
     role: Role,
     keep_reads: bool,
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     pub(crate) fn spawn_plan(&mut self, plan: Plan) {
         let Some(block) = plan.steps.first().map(step_block) else { return };
         let plane = self.space.geometry.plane_of(block);
@@ -61,12 +61,15 @@ impl<K: Kit> Ftl<K> {
         loop {
             let wait = match run.at {
                 PlanStage::Pages(_) => return None,
-                PlanStage::Squeeze(Squeeze { block, .. }) if self.space.blocks.pins(block) > 0 => {
+                PlanStage::Reprogram(ReprogramInPlace { block, .. })
+                    if self.space.blocks.pins(block) > 0 =>
+                {
                     Some(JobCondition::Pins(block))
                 }
-                PlanStage::Squeeze(squeeze) => {
+                PlanStage::Reprogram(reprogram_in_place) => {
                     run.at = PlanStage::Next;
-                    if let Some(next) = self.squeeze(id, squeeze, run.copied) {
+                    if let Some(next) = self.reprogram_in_place(id, reprogram_in_place, run.copied)
+                    {
                         return Some(next);
                     }
                     None
@@ -125,7 +128,12 @@ impl<K: Kit> Ftl<K> {
             Step::Reprogram { block, surcharge, role, keep_reads } => {
                 let full = self.space.array().mode(block) == Mode::Full;
                 if full && self.space.blocks.state(block) == State::Closed {
-                    run.at = PlanStage::Squeeze(Squeeze { block, surcharge, role, keep_reads });
+                    run.at = PlanStage::Reprogram(ReprogramInPlace {
+                        block,
+                        surcharge,
+                        role,
+                        keep_reads,
+                    });
                     self.space.blocks.begin_move(block);
                 }
             }
@@ -179,16 +187,23 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// A block that is to lose pages in place is ready. `None`: it is kept as it is.
-    fn squeeze(&mut self, id: JobId, squeeze: Squeeze, copied: u32) -> Option<Next> {
-        let block = squeeze.block;
+    fn reprogram_in_place(
+        &mut self,
+        id: JobId,
+        reprogram_in_place: ReprogramInPlace,
+        copied: u32,
+    ) -> Option<Next> {
+        let block = reprogram_in_place.block;
         let view = FtlView::of(&self.space, &self.map, &self.reads);
-        if self.may_squeeze(block) && self.policies.read_disturb.may_reprogram(&view, block) {
+        if self.may_reprogram_in_place(block)
+            && self.policies.read_disturb.may_reprogram(&view, block)
+        {
             let wordlines = self.wordlines(block);
             let known = copied.min(wordlines);
             let slots = Slots::run(self.space.geometry.ppn(block, 0), wordlines);
             let job = self.jobs.get_mut(id);
-            job.after = After::Squeezed(squeeze);
-            let next = job.want(Verb::Reprogram, slots, Mode::Low, Level::Medium);
+            job.after = After::Reprogrammed(reprogram_in_place);
+            let next = job.want(Verb::Reprogram, slots, Mode::LowDensity, Level::MediumCost);
             job.operation.known = known as u16;
             return Some(next);
         }
@@ -198,16 +213,25 @@ impl<K: Kit> Ftl<K> {
     }
 
     #[inline(never)]
-    pub(super) fn reprogrammed(&mut self, done: Squeeze, known: u16, source: Source, now: Time) {
-        let Squeeze { block, surcharge, role, keep_reads } = done;
-        assert!(self.may_squeeze(block), "block {block} was to lose pages that were not copied");
+    pub(super) fn reprogrammed(
+        &mut self,
+        done: ReprogramInPlace,
+        known: u16,
+        source: Source,
+        now: Time,
+    ) {
+        let ReprogramInPlace { block, surcharge, role, keep_reads } = done;
+        assert!(
+            self.may_reprogram_in_place(block),
+            "block {block} was to lose pages that were not copied"
+        );
         let wordlines = self.wordlines(block);
         self.space.reprogram(block, surcharge, role, wordlines, source);
         let slots = u64::from(self.space.geometry.slots_per_page());
         self.space.counts.read[source] += u64::from(BITS * wordlines - u32::from(known)) * slots;
         self.note_relief(block);
         if keep_reads {
-            self.reads.relieved |= self.reads.are_counted();
+            self.reads.unblocked |= self.reads.are_counted();
         } else {
             self.reads.restart(block);
         }
@@ -223,8 +247,8 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Whether nothing valid lies in the pages that low density loses.
-    fn may_squeeze(&self, block: BlockId) -> bool {
-        let stays = |slot| self.space.layouts.is_slot(Mode::Low, slot);
+    fn may_reprogram_in_place(&self, block: BlockId) -> bool {
+        let stays = |slot| self.space.layouts.is_slot(Mode::LowDensity, slot);
         let mut slots = 0..self.space.geometry.pages_per_block();
         slots.all(|slot| stays(slot) || !self.map.is_valid(block, slot))
     }

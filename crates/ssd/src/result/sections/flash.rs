@@ -8,7 +8,7 @@ use crate::result::names::{
 };
 use crate::result::shape::{EachName, table};
 use crate::sim::Class;
-use ftl::Kit;
+use ftl::PolicyTypes;
 use nand::Level;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
@@ -98,7 +98,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, counts, stats) = (e.drive, e.counts, e.stats);
     let (device, waits) = (e.sim.device_stats(), e.sim.wait_stats());
     let per_page = u64::from(drive.geometry.units().per_page);

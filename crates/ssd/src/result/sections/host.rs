@@ -9,7 +9,7 @@ use crate::result::shape::{
     ValueShape, table,
 };
 use crate::sim::Class;
-use ftl::Kit;
+use ftl::PolicyTypes;
 use kernel::Histogram;
 use nand::{Cause, Each, Part, Parts, Source};
 use serde_json::{Map, Value as Json};
@@ -165,7 +165,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let flows = e.about.flows.iter().zip(&e.stats.flows);
     let flows: Vec<_> = flows.map(|(flow, counts)| of_flow(flow, counts)).collect();
     HostRequests {

@@ -6,7 +6,7 @@
 //! retention at the end of the rated cycles.
 
 use super::SectionAbout;
-use super::warnings::{Tell, codes};
+use super::warnings::{Warn, codes};
 use crate::config::{Drive, HostMode, RecoveryConstants, Years, capacity};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
 use crate::result::evidence::Evidence;
@@ -16,7 +16,7 @@ use crate::result::shape::{
 };
 use crate::result::steady::Verdict;
 use crate::sim::{self, Sim, Stats};
-use ftl::{Cost, Ftl, Kit};
+use ftl::{Cost, Ftl, PolicyTypes};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
 use nand::{BlockId, Level};
@@ -372,7 +372,7 @@ fn finite(x: f64) -> Option<f64> {
 }
 
 // Long for its numbers: each follows from those before it.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, stats, steadiness, sim) = (e.drive, e.stats, e.steadiness, e.sim);
     let modelled = sim.cells();
     if modelled.is_none() && drive.years.is_none() {
@@ -565,7 +565,11 @@ fn classes(
 }
 
 /// The measurements of the run itself.
-fn from_run<K: Kit>(e: &Evidence<'_, K>, verdict: &Verdict, reads: Option<&CellCounts>) -> FromRun {
+fn from_run<K: PolicyTypes>(
+    e: &Evidence<'_, K>,
+    verdict: &Verdict,
+    reads: Option<&CellCounts>,
+) -> FromRun {
     let (drive, counts, sim) = (e.drive, e.counts, e.sim);
     let r = &drive.reliability;
     let initial = f64::from(r.initial_cycles);
@@ -594,8 +598,8 @@ fn from_run<K: Kit>(e: &Evidence<'_, K>, verdict: &Verdict, reads: Option<&CellC
         used_max: (initial + most) / rated,
         used_effective: reads.map(|_| effective_mean / rated),
         blocks_retired: RetiredBlocks {
-            worn_out: (counts.retired - counts.condemned) * planes,
-            unreadable: counts.condemned * planes,
+            worn_out: (counts.retired - counts.marked_bad) * planes,
+            unreadable: counts.marked_bad * planes,
         },
         pages_read_by_sensings: reads.map(|reads| sensings(drive, reads)),
         failed_attempts: reads.map(|r| r.failed_attempts),
@@ -616,19 +620,19 @@ fn sensings(drive: &Drive, reads: &CellCounts) -> ByName<Sensings, u64> {
 }
 
 /// Mean time between the cycles of a block so far, over all blocks.
-fn rest_hours<K: Kit>(sim: &Sim<K>) -> f64 {
+fn rest_hours<K: PolicyTypes>(sim: &Sim<K>) -> f64 {
     let erases = mean_erases(sim.ftl());
     sim.cells().map_or(0.0, |cells| cells.rest_hours(erases, sim.now()))
 }
 
-fn mean_erases<K: Kit>(ftl: &Ftl<K>) -> f64 {
+fn mean_erases<K: PolicyTypes>(ftl: &Ftl<K>) -> f64 {
     let erases = ftl.array().erases().as_slice();
     erases.iter().map(|n| f64::from(*n)).sum::<f64>() / erases.len() as f64
 }
 
 /// Warnings about the model of the cells: what could not matter, and what must not be trusted.
 // Long for its sentences: one warning after the other.
-pub(super) fn warn<K: Kit>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Tell<'_>) {
+pub(super) fn warn<K: PolicyTypes>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Warn<'_>) {
     let r = &drive.reliability;
     let Some(cells) = sim.cells() else {
         let unused = r.initial_cycles > 0 || r.initial_retention.as_ns() > 0;

@@ -6,7 +6,7 @@
 
 use super::evidence::Evidence;
 use super::shape::{Declared, KeyDecl, Since, Written};
-use ftl::Kit;
+use ftl::PolicyTypes;
 use serde_json::{Map, Value, json};
 
 /// The subject of a section.
@@ -38,7 +38,7 @@ macro_rules! sections {
         $(pub(super) mod $section;)+
 
         /// All sections of a run, in order.
-        pub(super) fn all<K: Kit>(evidence: &Evidence<'_, K>) -> Map<String, Value> {
+        pub(super) fn all<K: PolicyTypes>(evidence: &Evidence<'_, K>) -> Map<String, Value> {
             let mut all = Map::new();
             $($section::of(evidence).put(stringify!($section), &mut all);)+
             all

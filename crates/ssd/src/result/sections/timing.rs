@@ -4,7 +4,7 @@ use super::SectionAbout;
 use crate::result::WallTimes;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use ftl::Kit;
+use ftl::PolicyTypes;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The speed of the simulator, not of the drive. Only these numbers differ between equal runs. \
@@ -30,7 +30,7 @@ table! {
 }
 
 /// The caller measures it later.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     Speed::of(WallTimes::default(), e.page_operations(), e.stats.served)
 }
 

@@ -330,8 +330,9 @@ fn what_is_kept_is_what_is_read() {
     let again = |bytes: &[u8], options: &ReadOptions| {
         let stored = Stored::memory("t", bytes.into()).unwrap();
         let trace = open(stored, options).unwrap();
-        let Trace { stored, format, known, options, regions, whose, .. } = &trace;
-        let mut read = reading(stored, (*format, *known), options, regions, whose.clone()).unwrap();
+        let Trace { stored, format, known, options, regions, flow_of_owner, .. } = &trace;
+        let mut read =
+            reading(stored, (*format, *known), options, regions, flow_of_owner.clone()).unwrap();
         let opened = drain(&mut *trace.open().unwrap()).unwrap();
         assert_eq!(opened, drain(&mut *read).unwrap());
         assert_eq!(Some(opened.len() as u64), trace.about().requests);

@@ -42,7 +42,7 @@ struct OfCommand {
 }
 
 /// The controller and the link of a drive that has one of them.
-pub(crate) struct Front {
+pub(crate) struct HostInterface {
     controller: Controller,
     link: Link,
     on_their_way: BinaryHeap<OnItsWay>,
@@ -69,7 +69,7 @@ struct Link {
     ways: [Server; 2],
 }
 
-impl Front {
+impl HostInterface {
     /// The interface of a drive; none if neither part takes time.
     pub(crate) fn new(link: config::LinkSettings, controller: config::Controller) -> Option<Self> {
         let config::Controller { read, write, rate, read_latency, cores } = controller;
