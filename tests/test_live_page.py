@@ -268,7 +268,9 @@ def test_the_page_filters_sorts_and_compares(
     assert browser.run(FIRST_COLUMN) == ["0.18", "0.2", "0.3"]  # victim is the same in all
     assert browser.problems() == []
     browser.run(TYPE.format("'victim=fifo waf<no'"))
-    wait_for(lambda: "is not a number" in browser.run("document.getElementById('wrong').textContent"))
+    wait_for(
+        lambda: "is not a number" in browser.run("document.getElementById('wrong').textContent")
+    )
     assert len(browser.run(FIRST_COLUMN)) == 3
     browser.run(TYPE.format("''"))
     settled(browser, "Shown: 6 of 6 runs.")

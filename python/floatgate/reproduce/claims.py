@@ -16,6 +16,7 @@ from floatgate.report.verdicts import judged
 from floatgate.result import measures
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
+from floatgate.result.units import UNITS
 from floatgate.settings import same_value
 from floatgate.words import number
 
@@ -228,7 +229,7 @@ class Evidence:
         if isinstance(column, Published):
             found = self.finding(column._replace(where={**where, **column.where}))
             return ", ".join(
-                percent(row.ours) if column.against else measures.UNITS[row.unit].show(row.ours)
+                percent(row.ours) if column.against else UNITS[row.unit].show(row.ours)
                 for row in found
                 if isinstance(row.ours, float)
             )
