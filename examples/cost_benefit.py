@@ -1,9 +1,9 @@
-r"""A policy in Python: cost-benefit victims, and what they save where some data is hot.
+r"""A policy in Python: cost-benefit victims, and their savings if some data is hot.
 
-Greedy takes the block that frees most pages now. A block of hot data would free more if it were
-left alone for a while, so Rosenblum and Ousterhout (The design and implementation of a
-log-structured file system, 1992) weigh what is won by how long the block has been at rest: with a
-share u of valid pages and the age a, the best block has the most a (1 - u) / 2u.
+Greedy takes the block that frees most pages now. A block of hot data would free more a little
+later. So Rosenblum and Ousterhout (The design and implementation of a log-structured file system,
+1992) weigh the gain by the age of the block. With a share u of valid pages and the age a, the best
+block has the greatest a (1 - u) / 2u.
 
     cd examples                                # where this file is, Python finds it
     floatgate compare drive.toml hot-cold --steady --set workload.requests=50000 \

@@ -257,7 +257,7 @@ def _point(link: Token, href: str | None) -> None:
 
 
 def _link(href: str, page: Page, places: Mapping[str, str], mistakes: list[str]) -> str | None:
-    """Where a link leads in the site; None if to a file of the project that is no page."""
+    """The target of a link in the site; None for a file of the project that is not a page."""
     if re.match(r"[a-z]+:", href) or href.startswith("#"):
         return href
     target, _, anchor = href.partition("#")

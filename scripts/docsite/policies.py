@@ -29,7 +29,7 @@ class Measure(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """What the policies of a family are put side by side with."""
+    """The drive and the workload that compare the policies of a family."""
 
     drive: str
     workload: str | tuple[str, ...]
@@ -131,7 +131,7 @@ def _overview(known: list[dict[str, Any]], families: list[str]) -> str:
         "# Every policy",
         "",
         "A policy answers one question of the drive; `--policy FAMILY=NAME:KEY=VALUE` chooses it.",
-        "`*` marks the one of a drive that names none.",
+        "`*` marks the default.",
     ]
     for family in families:
         own = [policy for policy in known if policy["family"] == family]
@@ -153,7 +153,7 @@ def _page(policy: Mapping[str, Any], figure: bool) -> str:
         "",
         f"The family answers: {policy['question']}",
         "",
-        "## Where it comes from",
+        "## Source",
         "",
         policy["paper"] or "Folklore.",
         "",
