@@ -13,7 +13,7 @@ use crate::host::{
     Arrived, Buffer, COMMAND, Class, Data, Flush, Front, Inside, Parts, Passed, Safe, Transfer,
     Write,
 };
-use crate::ops::{Owner, PageOp, Spent, behind};
+use crate::ops::{Course, Owner, PageOp, Spent, behind};
 use ftl::{Access, AccessKind, Kit, Lpn};
 use kernel::{Bytes, Dur, Prio, Time};
 use nand::{Cause, DieId, Ppn, Source, Verb};
@@ -275,7 +275,8 @@ impl<K: Kit> Sim<K> {
     #[inline(always)] // into the loop over what a command has done
     fn page_answered(&mut self, op: u32, owner: Owner) {
         let o = &self.device.ops[op];
-        if o.programs() {
+        // A write that goes through the buffer waits for the programs of others, which are counted themselves.
+        if o.programs() && (self.buffer.is_none() || matches!(owner, Owner::Buffer(_))) {
             let longest = &mut self.waits.stats.gc_longest;
             *longest = o.spent.queue[Source::Gc].as_ns().max(*longest);
         }
@@ -318,34 +319,35 @@ impl<K: Kit> Sim<K> {
 
     fn complete(&mut self, id: u32, mut spent: Spent) {
         let request = self.requests.get(id);
-        let &Inside { class, stretch, outside, throttle, .. } = request;
-        let outside = Dur::ns(outside);
-        spent.queue[Source::Host] += outside;
-        spent.causes[Cause::Throttle] = Dur::ns(throttle);
-        if self.apart {
-            self.complete_apart(id, &mut spent);
-        }
+        let &Inside { class, stretch, throttle, .. } = request;
+        spent.causes[Cause::Throttle] += Dur::ns(throttle);
+        let apart = self.apart || self.requests.may_have_line();
+        let course = apart.then(|| self.complete_apart(id, &mut spent));
         self.watch.complete(self.requests.get(id), self.clock.now, &spent);
         self.requests.complete(id, &spent, self.clock.now);
         if class == Class::Write && self.requests.barrier.leave(stretch) {
-            spent.queue[Source::Host] -= outside;
-            self.end_flushes(&spent);
+            self.end_flushes(&course.unwrap_or(Course { spent, ..Course::default() }));
         }
     }
 
-    /// A request is about to be done where there are flows, or a controller or a link.
+    /// A request is about to be done where there are flows, or a controller or a link, or requests that wait
+    /// outside. `spent` becomes the account of all its time.
     #[cold]
-    fn complete_apart(&mut self, id: u32, spent: &mut Spent) {
+    fn complete_apart(&mut self, id: u32, spent: &mut Spent) -> Course {
         if let Some(front) = &self.front {
             front.book(id, spent);
         }
+        let course = Course { line: self.requests.line(id), spent: *spent };
+        *spent += &course.line;
         self.requests.complete_in_flow(id, spent, self.clock.now);
+        self.requests.note_last(course);
+        course
     }
 
     /// Flushes that wait for nothing any more are done; the last write that they waited for spent its
     /// time like this.
     #[cold]
-    fn end_flushes(&mut self, last: &Spent) {
+    fn end_flushes(&mut self, last: &Course) {
         while let Some(flush) = self.requests.barrier.take_done() {
             let request = self.requests.get(flush);
             let front =
@@ -525,10 +527,12 @@ impl<K: Kit> Sim<K> {
         let o = &mut self.device.ops[op];
         (o.operation.verb, o.operation.slots) = (Verb::Program, None);
         (o.modify, o.partial) = (false, false);
+        let read = Course { spent: o.spent, ..Course::default() };
         let mut waiters = self.waits.unlock(lpn);
         self.place_out_of_line(op, lpn);
         while let Some(waiter) = waiters.pop_front() {
-            self.device.ops[waiter].end_wait(Source::Host, self.clock.now);
+            let o = &mut self.device.ops[waiter];
+            o.spent += &behind(&read, self.clock.now - o.since);
             self.enter_out_of_line(waiter);
             if !waiters.is_empty() && self.waits.is_locked(lpn) {
                 // It reads before it writes: the others go on waiting, where they are.
@@ -687,10 +691,11 @@ impl<K: Kit> Sim<K> {
             Arrived::Stays => {}
             Arrived::Sends(flush) => self.send(flush),
             Arrived::Dropped(stretch) => {
+                let course = Course { line: self.line_of(place), spent };
                 if volatile && self.requests.barrier.leave(stretch) {
-                    self.end_flushes(&spent);
+                    self.end_flushes(&course);
                 }
-                self.fill_room(&spent);
+                self.fill_room(&course);
             }
         }
     }
@@ -763,19 +768,29 @@ impl<K: Kit> Sim<K> {
             self.page_done_out_of_line(write);
         }
         if volatile && self.requests.barrier.leave(flushed.stretch) {
-            self.end_flushes(&spent);
+            self.end_flushes(&Course { line: self.line_of(place), spent });
         }
-        self.fill_room(&spent);
+        if self.waits.for_room() > 0 {
+            self.fill_room(&Course { line: self.line_of(place), spent });
+        }
         self.flush();
+    }
+
+    /// How the write that took a place in the buffer had waited for it.
+    fn line_of(&self, place: u32) -> Spent {
+        self.buffer.as_ref().expect("a buffer").line(place)
     }
 
     /// Free places go to the writes that wait for them, in order; what made them free spent its time
     /// like this.
-    fn fill_room(&mut self, spent: &Spent) {
+    fn fill_room(&mut self, last: &Course) {
         while let Some((op, data)) = self.waits.first_for_room() {
             let Some(place) = self.place_in_buffer(op, data, false) else { return };
             let waited = self.waits.release_first_for_room(&self.device.ops, self.clock.now);
-            self.device.ops[op].spent = behind(spent, waited);
+            let line = behind(last, waited);
+            self.device.ops[op].spent = line;
+            let buffer = self.buffer.as_mut().expect("it has a place");
+            buffer.set_line(place, line);
             self.transfer(op, Some(place), data.bytes);
         }
     }
