@@ -512,6 +512,9 @@ def traces(folders: Sequence[str]) -> str: ...
 def resolve(
     drive: str, *, set: Sequence[str], policy: Sequence[str], seed: int | None, finder: Finder
 ) -> tuple[str, str]: ...
+def inherited(
+    drive: str, *, set: Sequence[str], policy: Sequence[str], finder: Finder
+) -> str: ...
 def describe(
     workload: str,
     *,

@@ -24,6 +24,7 @@ mod chips;
 mod drive;
 mod error;
 mod field;
+mod inherited;
 mod keys;
 mod layers;
 mod node;
@@ -44,6 +45,7 @@ pub use drive::{
 };
 pub use error::{ConfigError, Kind, Mark};
 pub(crate) use field::Word;
+pub use inherited::inherited;
 pub use keys::{
     Buffer, Controller, FlowSettings, Ftl, GcMarks, Host, Link, Precondition, Reliability, Suspend,
 };
