@@ -12,6 +12,7 @@ PACKAGES := .venv/.packages
 INSTALLED := .venv/.installed
 DEVELOPING := .venv/.developing
 DIST := dist
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 EXTENSION := python/floatgate/_core.abi3.so
 RUST := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml studies/*/Cargo.toml) \
 	$(wildcard crates/*/build.rs crates/*/build/*.rs) \
@@ -87,6 +88,7 @@ verify: ready-to-develop ## Compare with theory and with the papers at full leng
 	cargo test -p floatgate-ssd --profile release --features verify
 	cargo test --workspace --profile fast --test main units:: -- --ignored
 	cargo test --workspace --profile fast --features floatgate-live/verify --test main -- power:: served::
+	cargo test -p floatgate-c --profile release --test main -- --include-ignored
 	$(BIN)/pytest -m verify
 
 .PHONY: bench
@@ -136,6 +138,14 @@ papers: ready-to-develop ## Run every study's quick form, and renew docs/papers.
 pages: ready-to-develop ## Rewrite the parts of docs/ that come from the declaration of results
 	$(BIN)/python scripts/pages.py
 
+.PHONY: notebook
+notebook: ready-to-develop ## Run the example notebook and store what its cells show
+	$(BIN)/python scripts/notebook.py
+
+.PHONY: measure-drives
+measure-drives: ready-to-develop ## Measure IOPS, MB/s and TBW of the included drives anew
+	$(BIN)/python scripts/measure_drives.py
+
 .PHONY: schema
 schema: $(BIN)/python ## Rewrite the JSON schema of drive files, and the table of their keys
 	FLOATGATE_BLESS=1 cargo test --workspace --profile fast --test main config::presets::the_schema
@@ -154,6 +164,14 @@ wheel: $(BUILDER) ## Build an optimised wheel into dist/, for every Linux since 
 	@scripts/ensure-rust
 	$(if $(ON_LINUX),@$(PIP) ziglang)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --out $(DIST) $(if $(ON_LINUX),--zig --compatibility manylinux2014)
+
+# The C interface: both libraries, and what tells compilers where they are.
+.PHONY: lib
+lib: ## Build libfloatgate for C, shared and static, into target/release
+	@scripts/ensure-rust
+	cargo build --release --locked -p floatgate-c
+	@sed -e 's|@PREFIX@|$(CURDIR)|' -e 's|@VERSION@|$(VERSION)|' include/floatgate.pc.in > target/release/floatgate.pc
+	@echo "target/release: libfloatgate.so, libfloatgate.a, floatgate.pc; the header is include/floatgate.h"
 
 .PHONY: sdist
 sdist: $(BUILDER) ## Build a source distribution into dist/

@@ -2,8 +2,8 @@
 
 A profile is fitted to each trace by its statistics alone. Trace and stand-ins (of three seeds) then
 run on the same small, full and aged drive. `python tests/judge.py --write` renews the tables of
-`docs/measured/stand-ins.md` and `python/floatgate/workloads/stand_in_errors.json`; `make verify`
-compares.
+`docs/measured/stand-ins.md`, `docs/measured/stand-ins-judged.md` and
+`python/floatgate/workloads/stand_in_errors.json`; `make verify` compares.
 """
 
 import json
@@ -20,7 +20,7 @@ from typing import Any
 import floatgate as api
 
 ROOT = Path(__file__).parent.parent
-DOCUMENT = ROOT / "docs/measured/stand-ins.md"
+MEASURED = ROOT / "docs/measured"
 ERRORS = ROOT / "python/floatgate/workloads/stand_in_errors.json"
 SEEDS = (1, 2, 3)
 
@@ -192,12 +192,13 @@ def expected(of: dict[str, dict[str, float]]) -> Iterator[str]:
         yield f"| `{name}` | {typical} | {worst} | {e['traces']:.0f} |"
 
 
-def replaced(text: str, marker: str, lines: Iterator[str]) -> str:
-    """The text with what stands between two marks renewed."""
+def renew(page: str, marker: str, lines: Iterator[str]) -> None:
+    """Writes new lines between two marks of a page."""
+    text = (MEASURED / page).read_text()
     begin, end = f"<!-- {marker} -->\n", f"<!-- end of {marker} -->"
     before, _, rest = text.partition(begin)
     _, _, after = rest.partition(end)
-    return before + begin + "\n".join(lines) + "\n" + end + after
+    (MEASURED / page).write_text(before + begin + "\n".join(lines) + "\n" + end + after)
 
 
 def main() -> None:
@@ -211,10 +212,8 @@ def main() -> None:
         all_judged[name] = judge(path)
     print(*table(all_judged), "", *expected(errors(all_judged)), sep="\n")
     if "--write" in sys.argv:
-        text = DOCUMENT.read_text()
-        text = replaced(text, "judgement", table(all_judged))
-        text = replaced(text, "expected errors", expected(errors(all_judged)))
-        DOCUMENT.write_text(text)
+        renew("stand-ins-judged.md", "judgement", table(all_judged))
+        renew("stand-ins.md", "expected errors", expected(errors(all_judged)))
         value = {"model": "classes-and-copies", "version": "1", "measures": errors(all_judged)}
         ERRORS.write_text(json.dumps(value, indent=1) + "\n")
 

@@ -517,6 +517,7 @@ LEFT_OUT = {
     "summary": "text",
     "sources": "text",
     "workload.duration": "for stand-ins",
+    "workload.created-reads": "for stand-ins",
     "workload.align": "follows the size",
     "host.flow": "drawn as keys of the parts of a workload",
     "host.only": "a choice among flows",

@@ -317,7 +317,7 @@ WRONG = {
     "a setting of a drive": (("zipf", "--set", "ftl.gc.start=3"), "`workload.`"),
     "no such workload key": (("zipf", "--set", "workload.request=3"), "requests"),
     "no such drive": (("zipf", "--drive", "agrc"), "agcr"),
-    "a plot in no folder": (("zipf", "--plot", "nowhere/page.html"), "no writable folder"),
+    "a plot in no folder": (("zipf", "--plot", "nowhere/page.html"), "is not a writable folder"),
     "a plot over a folder": (("zipf", "--plot", "."), "this is a folder"),
     "nothing to describe": ((), "WORKLOAD"),
 }

@@ -1,17 +1,25 @@
 """The examples run as they are: the notebook cell by cell, the drive, the experiment."""
 
-import ast
 import json
+import re
 import shutil
+import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conftest import Floatgate
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "scripts"))
+
+from notebook import data, values  # noqa: E402
+
+EXAMPLES = ROOT / "examples"
 
 
 @pytest.fixture
@@ -21,17 +29,34 @@ def examples(tmp_path: Path) -> Path:
 
 def shown(notebook: Path) -> Iterator[Any]:
     """Runs the cells of a notebook, one after the other: what each shows, if it shows something."""
-    names: dict[str, Any] = {}
-    for cell in json.loads(notebook.read_text())["cells"]:
-        if cell["cell_type"] != "code":
-            continue
-        assert cell["outputs"] == [], "outputs are made, not kept"
-        *lines, last = ast.parse("".join(cell["source"])).body
-        if not isinstance(last, ast.Expr):
-            lines.append(last)
-        exec(compile(ast.Module(lines, []), notebook.name, "exec"), names)
-        if isinstance(last, ast.Expr):
-            yield eval(compile(ast.Expression(last.value), notebook.name, "eval"), names)
+    cells = json.loads(notebook.read_text())["cells"]
+    return (value for _, value in values(cells, notebook.name))
+
+
+def without_numbers(stored: dict[str, list[str]]) -> dict[str, str]:
+    """The words of what a cell shows: numbers, widths and digests may move with results."""
+    words = {kind: "".join(lines) for kind, lines in stored.items()}
+    numbers = r"[0-9][0-9.,]*|\b[0-9a-f]{8,}\b"
+    return {kind: re.sub(numbers, "#", text) for kind, text in words.items()}
+
+
+def test_the_notebook_is_stored_with_what_it_shows(
+    examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outputs have the kinds and the words of a new run; `make notebook` renews them."""
+    path = examples / "first-look.ipynb"
+    cells = json.loads(path.read_text())["cells"]
+    monkeypatch.chdir(examples)
+    for cell, value in values(cells, path.name):
+        (output,) = cell["outputs"]
+        assert output["output_type"] == "execute_result"
+        assert output["execution_count"] == cell["execution_count"]
+        now = json.loads(json.dumps(data(value)))
+        assert without_numbers(output["data"]) == without_numbers(now), "run `make notebook`"
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert sum(bool(cell["outputs"]) for cell in code) == 4
+    assert [cell["execution_count"] for cell in code] == [1, 2, 3, 4, 5][: len(code)]
+    assert path.stat().st_size < 50_000, "small enough to read as a difference"
 
 
 def test_the_notebook_shows_what_it_says(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,10 +83,29 @@ def test_the_experiment_is_made_on_the_drive_beside_it(
     assert done.returncode == 0, done.stderr
 
 
+def test_the_fastest_of_three_drives_is_as_late_as_they_are_together(
+    examples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(examples)
+    replicas: Any = import_module("replicas")
+    drives, rows = replicas.study()
+    assert len(rows) == 4
+    for threshold, fastest, product, bound in rows:
+        assert product * drives.shape[1] > 50
+        assert abs(fastest - product) <= bound < product, threshold
+    # The bound is no blanket: three drives that are one are not independent, and it says so.
+    same = np.array([drives[1], drives[1], drives[1]])
+    for threshold, *_ in rows:
+        fastest, product, bound = replicas.compared(same, threshold)
+        assert fastest - product > bound
+    replicas.main()
+    assert "of the fastest of three" in capsys.readouterr().out
+
+
 def test_the_list_of_examples_is_whole() -> None:
     text = (EXAMPLES / "README.md").read_text()
     names = sorted(
         path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".toml", ".ipynb")
     )
-    assert len(names) == 4
+    assert len(names) == 5
     assert all(f"]({name})" in text for name in names)

@@ -60,6 +60,10 @@ def published(**keys: Any) -> Keys:
     return {"published": [NUMBER | keys]}
 
 
+def two(**keys: Any) -> Keys:
+    return {"published": [NUMBER | keys, NUMBER | {"what": "the same"} | keys]}
+
+
 def case(**keys: Any) -> Keys:
     """A workload and a drive stand in the case, since every run must have them."""
     one: Keys = {
@@ -124,6 +128,7 @@ CHANGES: dict[str, tuple[Keys, Keys]] = {
     "published.over": (published(), published(over="most")),
     "published.least": (published(), published(least={"host.write.requests": 1_000_000})),
     "published.span": (published(), published(span=[0, 1])),
+    "published.fact": (two(), two(fact="one")),
     "published.kind": (published(), published(kind="check")),
     "published.text": (
         {"published": [{"what": "x", "text": "so"}]},

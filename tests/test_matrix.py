@@ -74,7 +74,7 @@ def lives(floatgate: Floatgate, drive: str, workload: str) -> None:
         low, high = found["years"]["low"], found["years"]["high"]
         assert 0 < low <= high
         # Wider than a factor of two only for a reason that the trace itself is.
-        reasons = ("overwrite a page that it wrote itself", "written as fast as it can")
+        reasons = ("overwrite a page of its own", "written as fast as it can")
         assert high <= 2 * low or any(reason in life["why"] for reason in reasons)
     # Random writes move as much as there is to move, and take longer on the largest dies.
     assert took < FIRST_ANSWER or workload == "random-write"

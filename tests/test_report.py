@@ -21,7 +21,8 @@ from floatgate.report.drawing import Drawn
 from floatgate.report.names import Names
 from floatgate.report.page import difference
 from floatgate.report.plots import draw
-from floatgate.result.measures import MEASURES, find, unit_of
+from floatgate.result.measures import MEASURES, find
+from floatgate.result.units import unit_of
 from floatgate.result.values import flat
 
 SMALL = {
@@ -222,7 +223,7 @@ def test_findings_stand_beside_what_was_published(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert 'data-value="1200000.0"' in page
     assert "Some &lt;b&gt;prose&lt;/b&gt;." in page
-    said = "Of 3 published claims 2 are reproduced and 1 holds in direction; 1 of the 3 rests on"
+    said = "2 published numbers: 1 reproduced, 1 direction. 1 published relation: 1 reproduced."
     assert page.index("<h1>") < page.index(said) < page.index("Some &lt;b&gt;")
     assert "not with the trace itself" in page
     plain = Report("A page", report.runs, tables=[Table("T", findings[:1])])
@@ -358,7 +359,7 @@ def test_lines_go_along_numbers_with_what_was_published_beside_them() -> None:
     ("plot", "words"),
     [
         (Plot("pie"), "`pie` is not a kind of plot; there are bars, lines"),
-        (Plot("bars", measure="host.write.p98"), "`host.write.p98` is no measure"),
+        (Plot("bars", measure="host.write.p98"), "`host.write.p98` is not a measure"),
         (Plot("bars", measure="write.p98"), "did you mean `write.p99`?"),
         (
             Plot("cdf", measure="p99"),
@@ -564,7 +565,7 @@ def test_the_command_writes_a_page_and_figures(
     names = [path.name for path in sorted((tmp_path / "figures").iterdir())]
     assert done.stdout == f"Page: report.html\nFigures: {len(names)} in figures\n"
     assert len(names) == page.count('class="plot"')
-    assert names[0] == "01-where-the-time-of-reads-goes.svg"
+    assert names[0] == "01-time-of-reads-by-cause.svg"
     words = ("--figure", "latency-of-reads", "--figure", "latency-of-writes", "--columns", "2")
     done = floatgate("report", str(stored / "one"), "--figures", "two", *words)
     assert done.returncode == 0, done.stderr
@@ -612,10 +613,10 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(
         "report", "empty", "nowhere", "old", "broken.json", str(stored / "one"), "-o", "page.html"
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
-    assert "empty: this is no folder of results; expected `result.json`" in done.stderr
+    assert "empty: this is not a folder of results; expected `result.json`" in done.stderr
     assert "nowhere: there is no such file or folder" in done.stderr
     assert "`floatgate.run/0`, and this version reads `floatgate.run/2`" in done.stderr
-    assert "broken.json: this is no JSON" in done.stderr
+    assert "broken.json: this is not JSON" in done.stderr
     assert not (tmp_path / "page.html").exists()
     for words, says in (
         (("-o", "empty"), "empty: this is a folder"),
@@ -661,7 +662,7 @@ def test_measures_are_found_by_short_name_and_by_path() -> None:
     assert find("capacity.spare_factor", [run]).show(0.1) == "10 %"
     with pytest.raises(InputError, match=r"did you mean `host\.write\.requests`"):
         find("host.write.request", [run])
-    with pytest.raises(InputError, match="is no measure"):
+    with pytest.raises(InputError, match="is not a measure"):
         find("end.state", [run])  # a word, no number
 
 

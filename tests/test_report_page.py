@@ -99,11 +99,11 @@ def test_a_page_draws_everything_and_nothing_is_cut(
         ("document.querySelector('h2').style.width = '2000px'", "the page scrolls sideways"),
         (
             "document.querySelectorAll('#plot-1 .role-mark *').forEach((e) => e.remove())",
-            "Where the time of reads goes: no marks",
+            "Time of reads by cause: no marks",
         ),
         (
             "document.querySelectorAll('#plot-1 text')[1].textContent = 'w'.repeat(40)",
-            "Where the time of reads goes: \"wwww",
+            "Time of reads by cause: \"wwww",
         ),
         ("document.querySelector('#plot-1 text').textContent = 'a\\u2026'", "is cut"),
         ("document.querySelector('section').style.marginBottom = '-80px'", "two sections overlap"),

@@ -91,7 +91,7 @@ impl Wear for Probe {
 
 BOOKING = """//! A tenth of the time that a request spent in the array goes to the cause under test.
 
-use crate::device::Spent;
+use crate::ops::Spent;
 use nand::Cause;
 
 pub(super) fn book(spent: &mut Spent) {
@@ -124,7 +124,7 @@ CAUSE = Probe(
     ),
     used={
         "crates/ssd/src/sim/mod.rs": (r"\nmod enter;\n", "mod probe;\n"),
-        "crates/ssd/src/sim/enter.rs": (
+        "crates/ssd/src/sim/answer.rs": (
             r"spent\.causes\[Cause::Throttle\] = [^;]+;\n",
             "        super::probe::book(&mut spent);\n",
         ),
@@ -137,7 +137,7 @@ LUCK = """//! A section that a test adds.
 use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use ftl::Kit;
+use ftl::PolicyTypes;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section("Luck that a test counts.").later();
 
@@ -153,7 +153,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let lucky_pages = e.counts.host_pages / 7;
     Luck { lucky_pages, patron: (lucky_pages > 0).then(|| "Fortuna".to_owned()) }
 }

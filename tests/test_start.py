@@ -101,5 +101,8 @@ def test_a_process_ends_when_all_is_done_and_is_not_taken_apart(
     )
     assert done.returncode == code
     # Text that waits in a buffer when the process ends comes too.
-    assert done.stdout.splitlines()[-2:] == ["thread", "atexit"]
+    lines = done.stdout.splitlines()
+    # On a busy machine the command's own line comes after that of the thread.
+    assert "thread" in lines
+    assert lines[-1] == "atexit"
     assert done.stderr.startswith("error[") == bool(code)

@@ -62,8 +62,8 @@ PAGES: dict[str, Callable[[], str]] = {
 
 def same_words(page: str, widest: str) -> set[str]:
     """What stands in a page and not in its widest form: the parts of words that were cut."""
-    # A legend of runs stands where columns do not fit: `seed=1`, by numbers.
-    legend = {"Runs", *"123456"}
+    # A legend of runs or combinations stands where columns do not fit: `seed=1`, by numbers.
+    legend = {"Runs", "Combinations", *"123456"}
     return {*page.replace("=", " ").split()} - {*widest.replace("=", " ").split()} - legend
 
 
@@ -185,8 +185,9 @@ TYPED = [
     "chips c-mlc64", "explain", "explain input::unknown-name", "explain gc-never-ran", "init made",
     "config check agcr", "drives agrc", "rum", "run", "run agcr", "run agcr nowl", "explain wrong",
     "run agcr zipf --seed x", "serve agcr --set precondition.fill=touched",
-    "serve agcr --listen 1.2.3.4:1 --set precondition.fill=none", "top nowhere", "smart nowhere", "sweep nowhere.toml", "results 'X Y'",
-    "report nowhere", "view nowhere", "chips --seed 1", "trace list mrs", "reproduce agrc",
+    "serve agcr --listen 1.2.3.4:1 --set precondition.fill=none", "top nowhere",
+    "smart nowhere", "sweep nowhere.toml", "results 'X Y'", "report nowhere", "view nowhere",
+    "chips --seed 1", "trace list mrs", "reproduce agrc",
     "compare agcr zipf --policy victim=x,y --seed 1,2 --bars waff", "fault nowhere",
 ]  # fmt: skip
 """Every command's help, and what commands print or refuse without a run."""

@@ -20,7 +20,7 @@ fn crates() -> BTreeSet<String> {
     let (mut found, mut todo) = (BTreeSet::new(), vec!["ssd".to_owned()]);
     while let Some(name) = todo.pop() {
         let manifest = sources::root().join("crates").join(&name).join("Cargo.toml");
-        // What is not of the workspace is pinned by Cargo.lock.
+        // Crates outside the workspace are pinned by Cargo.lock.
         let Ok(text) = fs::read_to_string(&manifest) else { continue };
         println!("cargo::rerun-if-changed={}", manifest.display());
         if found.insert(name) {

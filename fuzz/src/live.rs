@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use live::wire::{CommandKind, Decoder, Export, MAX_PAYLOAD, Step};
+use live::wire::{CommandKind, Decoder, Export, MAX_PAYLOAD, WireStep};
 
 use crate::choice;
 
@@ -24,27 +24,27 @@ static READY: LazyLock<Decoder> = LazyLock::new(|| {
     let mut decoder = Decoder::new();
     decoder.feed(&whole_handshake(7));
     let mut out = Vec::new();
-    while decoder.next(&EXPORT, &mut out) != Step::More {}
+    while decoder.next(&EXPORT, &mut out) != WireStep::More {}
     assert!(decoder.is_ready());
     decoder
 });
 
 /// What all of it comes to, in pieces of so many bytes: the steps, and what was said.
-fn heard(mut decoder: Decoder, bytes: &[u8], piece: usize) -> (Vec<Step>, Vec<u8>, bool) {
+fn heard(mut decoder: Decoder, bytes: &[u8], piece: usize) -> (Vec<WireStep>, Vec<u8>, bool) {
     let (mut steps, mut out) = (Vec::new(), Vec::with_capacity(1024));
     for piece in bytes.chunks(piece) {
         decoder.feed(piece);
         loop {
             let step = decoder.next(&EXPORT, &mut out);
             match &step {
-                Step::More => break,
-                Step::Close => {
+                WireStep::More => break,
+                WireStep::Close => {
                     steps.push(step);
                     return (steps, out, decoder.is_ready());
                 }
                 // How often data are passed over depends on the pieces.
-                Step::Said => {}
-                Step::Command(_) | Step::Refused(..) => steps.push(step),
+                WireStep::Said => {}
+                WireStep::Command(_) | WireStep::Refused(..) => steps.push(step),
             }
         }
         assert!(decoder.pending() <= MAX_PAYLOAD as usize + (1 << 20), "{}", decoder.pending());
@@ -64,7 +64,7 @@ fn listen(start: &Decoder, bytes: &[u8]) -> bool {
     // An answer is a hundred bytes or two, and whoever asks sends four at least.
     assert!(out.len() <= 64 + 200 * (1 + bytes.len() / 4), "{} bytes said", out.len());
     for step in &steps {
-        let Step::Command(command) = step else { continue };
+        let WireStep::Command(command) = step else { continue };
         let moves = !matches!(command.kind, CommandKind::Flush | CommandKind::Disconnect);
         let end = command.offset.checked_add(command.len.into()).filter(|_| moves);
         assert!(!moves || end.is_some_and(|end| end <= SIZE), "{command:?}");

@@ -1,8 +1,8 @@
 //! Saved states: of a few small drives. A state that is taken must be sound, and the drive then works.
 
 use ftl::{Config, Ftl, GcMarks, Lpn};
-use kernel::{Bytes, Rng, Time};
-use nand::{Geometry, Layouts, Shape, Store, Versions};
+use kernel::{Bytes, Prio, Rng, Time};
+use nand::{Geometry, Layouts, Outcome, Shape, Store, Versions};
 use policies::{BuiltinWith, Family, PolicySet};
 use serde_json::{Map, Value};
 use ssd::Preconditioned;
@@ -111,7 +111,16 @@ fn work(ftl: &mut Drive, seed: u64) {
     let mut versions: Vec<Option<u32>> = (0..pages).map(|n| written(ftl, n).then_some(0)).collect();
     let mut rng = Rng::named(seed, "fuzz/states");
     let check = |ftl: &mut Drive, versions: &[Option<u32>], n: u32| {
-        let found = ftl.read(Lpn::from_u32(n), Time::ZERO).map(|ppn| ftl.read_done(ppn));
+        let (lpn, now) = (Lpn::from_u32(n), Time::ZERO);
+        let found = ftl.read(lpn, Prio::Normal, now).and_then(|operation| {
+            ftl.concluded(
+                lpn,
+                || unreachable!("a read writes nothing"),
+                &operation,
+                Outcome::Done,
+                now,
+            )
+        });
         let expected = versions[n as usize].map(|version| Versions::stamp(n, version.into()));
         assert_eq!(found, expected, "page {n}");
     };

@@ -6,7 +6,7 @@ mod samples;
 
 use std::sync::Arc;
 
-use workload::{Event, FlowBy, Format, ReadOptions, Tally, TimeUnit, open_bytes};
+use workload::{Event, FlowBy, Format, ReadOptions, ReadTally, TimeUnit, open_bytes};
 
 use crate::{choice, go_through};
 
@@ -29,7 +29,7 @@ fn options(bits: usize, format: Option<Format>) -> ReadOptions {
             4 => Some(FlowBy::Process),
             _ => None,
         },
-        tally: Tally::NONE,
+        tally: ReadTally::NONE,
     }
 }
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from floatgate import physics as physics
     from floatgate import policy as policy
     from floatgate import report as report
+    from floatgate import simpy as simpy
     from floatgate.engine import ConfigError as ConfigError
     from floatgate.engine import InputError as InputError
     from floatgate.engine import InternalError as InternalError
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from floatgate.runs.run import run as run
     from floatgate.runs.sweep import Experiment as Experiment
     from floatgate.runs.sweep import sweep as sweep
+    from floatgate.session import Session as Session
     from floatgate.workloads.catalogue import traces as traces
     from floatgate.workloads.convert import convert as convert
     from floatgate.workloads.describe import Description as Description
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-_MODULES = ("cluster", "physics", "policy", "report")
+_MODULES = ("cluster", "physics", "policy", "report", "simpy")
 _HOMES = {
     name: module
     for module, names in {
@@ -83,6 +85,7 @@ _HOMES = {
         "runs.compare": "compare",
         "runs.run": "resolve run",
         "runs.sweep": "Experiment sweep",
+        "session": "Session",
         "workloads.catalogue": "traces",
         "workloads.convert": "convert",
         "workloads.describe": "Description describe",

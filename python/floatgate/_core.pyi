@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypedDict, final, type_check_only
+from typing import Any, Self, TypedDict, final, type_check_only
 
-from numpy import bool_, float64, int64, str_
+from numpy import bool_, float64, int64, str_, uint64
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 from floatgate.policy.finder import Finder
 
@@ -27,6 +28,7 @@ __all__ = [
     "Random",
     "Recovery",
     "Rows",
+    "SessionBase",
     "Stop",
     "TableFile",
     "Waiting",
@@ -117,8 +119,8 @@ class Rows:
     """Some rows of a table. They are given away once, to a file or as arrays.
 
     Args:
-        columns: For each column its name, the values, the words that the values count through (or
-            none), and whether a row may lack its value: then the greatest number stands there, or
+        columns: For each column: its name, the values, the words that the values count through (or
+            None), and whether a row may lack its value. A missing value is the greatest number, or
             not a number.
     """
 
@@ -462,7 +464,7 @@ class Future:
     """How often each page will be read between two writes: what no drive can know."""
 
     def reads(self, lpn: int, writes: int) -> int:
-        """Returns how often a page is read after so many writes; 255 stands for more too."""
+        """Returns how often a page is read after this number of writes; 255 stands for more too."""
 
 @final
 class Random:
@@ -512,9 +514,7 @@ def traces(folders: Sequence[str]) -> str: ...
 def resolve(
     drive: str, *, set: Sequence[str], policy: Sequence[str], seed: int | None, finder: Finder
 ) -> tuple[str, str]: ...
-def inherited(
-    drive: str, *, set: Sequence[str], policy: Sequence[str], finder: Finder
-) -> str: ...
+def inherited(drive: str, *, set: Sequence[str], policy: Sequence[str], finder: Finder) -> str: ...
 def describe(
     workload: str,
     *,
@@ -625,6 +625,93 @@ def fast_forward(
     finder: Finder,
 ) -> str: ...
 
+@disjoint_base
+class SessionBase:
+    """A drive to which a program submits requests one by one; `floatgate.Session` opens it."""
+
+    def __new__(
+        cls,
+        drive: str,
+        *,
+        build: str,
+        set: Sequence[str],
+        policy: Sequence[str],
+        seed: int | None,
+        flows: Sequence[str],
+        cache: tuple[str, str] | None,
+        record: str | None,
+        name: str,
+        finder: Finder,
+    ) -> Self: ...
+    def submit(
+        self,
+        op: str,
+        offset: int = 0,
+        length: int = 0,
+        *,
+        at: int | None = None,
+        token: int = 0,
+        hint: int = 0,
+        flow: int | str | None = None,
+        prio: bool = False,
+    ) -> int:
+        """Submits a request, and returns its arrival in ns.
+
+        It arrives at the first instant, from `at` on, at which nothing else happens. Simulated time
+        passes until then.
+
+        Args:
+            op: `read`, `write`, `trim`, `flush` or `write-fua`, a write that is done when its data
+                survive a loss of power.
+            offset: The first byte; 0 for a flush.
+            length: Bytes: at most 1 GiB, of a trim less than 4 GiB; 0 for a flush.
+            at: The earliest arrival in ns; None: as soon as possible.
+            token: The completion has it; 0 to 2^64 - 1.
+            hint: What the host says of its data, 0 to 255. No policy of this version reads it.
+            flow: The number or the name of its flow; None: the first.
+            prio: Whether it has high priority.
+
+        Raises:
+            InputError: An argument is wrong, `at` has passed, or the drive is worn out.
+        """
+    def next_at(self) -> int | None:
+        """The time in ns of the next event in the drive; None: nothing happens by itself.
+
+        No request is done earlier. A request that is submitted before may change it.
+        """
+    def advance(self, until: int | None = None) -> dict[str, NDArray[uint64]]:
+        """Lets simulated time pass, and returns the requests that were done since the last call.
+
+        Args:
+            until: The time in ns to which the drive goes, with all that happens then; None: until
+                every request that was submitted is done, or the drive is worn out.
+
+        Returns:
+            Columns of equal length, in order of completion: `token`, `at_ns` (the completion) and
+            `latency_ns` (from the arrival until then).
+
+        Raises:
+            InputError: `until` has passed.
+        """
+    def end(self) -> str: ...
+    def close(self) -> None:
+        """Closes the drive without a result, unless it has one. A second call does nothing."""
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more requests."""
+    @property
+    def now_ns(self) -> int:
+        """The simulated time in ns."""
+    @property
+    def capacity(self) -> int:
+        """Bytes of the drive."""
+    @property
+    def outstanding(self) -> int:
+        """Requests that were submitted and are not done."""
+    @property
+    def worn_out_at_ns(self) -> int | None:
+        """When the life of the drive ended, in ns; None: it has not."""
+
 @final
 class Recovery:
     """Charge that cycling traps, and what rest heals at 25 C: READY (FAST 2012), Eq. 1 to 3.
@@ -656,7 +743,7 @@ class Recovery:
 
 @final
 class Cell:
-    """Cells of `bits` 1 to 4, rated for so many cycles, and the raw bit errors of their pages.
+    """Cells of 1 to 4 `bits`, rated for a number of cycles, and the raw bit errors of their pages.
 
     >>> from floatgate.physics import Cell
     >>> f"{Cell(2, 3000).rber(1, cycles=3000, hours=8760):.1e}"
@@ -688,13 +775,13 @@ class Cell:
     ) -> float:
         """How long data keep until the worse page type has more errors than are correctable."""
     def program_time_factor(self, cycles: float) -> float:
-        """Program time after so many cycles, as a share of that of fresh cells (Grupp, Fig. 5)."""
+        """Program time after `cycles`, as a share of that of new cells (Grupp, Fig. 5)."""
 
 def program_us(step_volts: float, *, gamma: float = 150.0) -> float:
-    """Time of programming with steps of so many volts, in us; AGCR Eq. 1, gamma in us V."""
+    """Time of programming with steps of `volts`, in us; AGCR Eq. 1, gamma in us V."""
 
 def read_us(sensings: int) -> float:
-    """Time of a read of AGCR's drive with so many sensings at each boundary, in us; its Eq. 2."""
+    """Time of a read of AGCR's drive with `sensings` at each boundary, in us; its Eq. 2."""
 
 def correctable() -> list[tuple[int, float]]:
     """Sensings at each boundary, and the raw bit error rate that reading so corrects."""

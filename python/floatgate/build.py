@@ -3,8 +3,8 @@
 It is part of the names of runs and of preconditioned drives, so that what other code has made is
 never taken for what this code would make. It is the same from a checkout, an sdist and a wheel.
 
-All of this package counts, but for what says `SHAPES_RESULTS = False` at its beginning: a module,
-or a package with all in it. What says so only chooses runs, or shows what came out.
+The whole package counts, except a module (or a package with all its modules) that has
+`SHAPES_RESULTS = False` at its beginning. Such a module only chooses runs, or shows results.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Runs on other machines: an executor that hands jobs to a Dask cluster (docs/cluster.md).
 
-A Dask worker carries a job out in a process of its own, as `floatgate.runs.workers` does. So a
-run that dies takes no worker with it, one that nobody wants any more is stopped at once, and a
-worker that is killed takes its run along; Dask gives that run to another one. Results have the name
-of what went in and appear whole: one that is made twice is the same bytes in the same place.
+A Dask worker carries a job out in a process of its own, as `floatgate.runs.workers` does. So a run
+that crashes does not end its worker, and a cancelled run is stopped at once. If a worker is killed,
+Dask gives its run to another one. Results are named by their inputs and appear whole. A run that is
+repeated gives the same bytes in the same place.
 """
 
 from __future__ import annotations
@@ -277,9 +277,9 @@ def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
         worker, known = next(iter(others.items()))
         raise ServiceError(
             f"the worker {worker} has another build of floatgate {ours}: {_brief(known)}, and this"
-            f" is {_brief(build.digest())} ({len(others)} of {len(builds)} workers differ);"
-            " results are equal only where the code is: install the same there, and start the"
-            " worker again"
+            f" is {_brief(build.digest())} ({len(others)} of {len(builds)} workers differ)."
+            " Results are equal only if the code is. Install the same there, and start the worker"
+            " again"
         )
     files = {name for job in jobs for name in (job.drive, job.workload) if os.path.isabs(name)}
     missing: dict[str, list[str]] = client.run(_missing, sorted(files))

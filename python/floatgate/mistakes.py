@@ -1,7 +1,7 @@
 """The kinds of wrong input, each with the code that `floatgate explain` knows.
 
-`InputError` itself is a value that is not of the form, the kind or the range that is asked for.
-What a kind means and what to do stands in `floatgate.text.explained`.
+`InputError` itself means a value of the wrong form, kind or range. `floatgate.text.explained` has
+the meaning of each kind, and the advice.
 """
 
 from __future__ import annotations

@@ -15,8 +15,9 @@ from typing import NoReturn
 SHAPES_RESULTS = False
 
 OBJECTS = 100_000
-"""So many new ones before some are looked for that nobody needs: modules have half as many, all of
-them needed, and going through these time and again is a tenth of a short run."""
+"""The number of new objects before a search for unused ones. Modules have half as many, all of them
+used, and searching these repeatedly is a tenth of a short run.
+"""
 
 THREADS = {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 """So many threads for libraries that start one for each core. Beside a run there is no work for
@@ -26,8 +27,8 @@ more: numpy's turn in a circle while they wait for matrices, and one of polars r
 def main() -> NoReturn:
     """Runs the command line, and ends with its exit code.
 
-    The process ends without taking the interpreter apart, which is a sixth of a short run. What is
-    to be done before is done: what threads are at that others wait for, and what `atexit` was told.
+    The process ends without finalizing the interpreter, which is a sixth of a short run. Two things
+    are done before: threads that others wait for are joined, and the functions of `atexit` run.
     """
     gc.set_threshold(OBJECTS)
     for name, threads in THREADS.items():

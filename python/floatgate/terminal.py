@@ -1,11 +1,11 @@
 r"""Output of the command line to a terminal: text, and no control characters of somebody else's.
 
-Names come from files: of drives, workloads, devices, folders. A terminal obeys what is in them, so
-they are shown: an escape character as `\x1b`. What floatgate itself wants the terminal to do goes
+Names come from files: of drives, workloads, devices, folders. A terminal obeys control characters
+in them, so these are shown as text, such as `\x1b`. Floatgate's own control of the terminal goes
 through `control`, between marks that no file can know.
 
-What cannot be written is an `OutputError` on standard output, where results go, and nothing on
-standard error, where there would be nobody to tell.
+Text that cannot be written to standard output, which has the results, is an `OutputError`. On
+standard error it is ignored, because no message could be shown.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class OutputError(Exception):
 
     @property
     def nobody_reads(self) -> bool:
-        """Whether whoever read it has seen enough, as `head` has."""
+        """Whether the reader has closed it, as `head` does."""
         return isinstance(self.reason, BrokenPipeError)
 
     def __str__(self) -> str:

@@ -118,7 +118,7 @@ def short(value: float) -> str:
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Columns under each other, the first to the left, the others to the right.
 
-    What is wider than a section stands below, with the first column again.
+    Columns that do not fit the section are below, with the first column repeated.
     """
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     blocks: list[list[int]] = []

@@ -6,7 +6,7 @@ use kernel::Idx;
 use nand::{BlockId, Each, Level, Mode, Packed, Ppn};
 
 /// The cost level at which each page was programmed, kept only when levels vary.
-pub(crate) struct Levels {
+pub(crate) struct PageLevels {
     /// That of all pages, if levels do not vary.
     pub(crate) constant: Option<Level>,
     /// That of an operation until it begins.
@@ -14,7 +14,7 @@ pub(crate) struct Levels {
     packed: Packed<Level>,
 }
 
-impl Levels {
+impl PageLevels {
     /// `pages` pages, all at the level `initial`; `constant`: they stay there.
     pub(crate) fn new(pages: usize, constant: Option<Level>, initial: Level) -> Self {
         let pages = if constant.is_some() { 0 } else { pages };
@@ -46,7 +46,7 @@ pub(crate) struct Reads {
     pub(crate) each: Vec<u32>,
     limits: Each<Mode, u32>,
     /// A block that was at its limit is not any more.
-    pub(crate) relieved: bool,
+    pub(crate) unblocked: bool,
     /// Somebody waits for pages of blocks at their limits.
     pub(crate) awaited: bool,
     /// Pages that lay in such blocks and may be read again, since somebody waits.
@@ -54,10 +54,11 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    /// Of so many blocks, which endure so many reads in each mode; of none, when nobody counts.
+    /// Columns of `blocks` blocks, with the host reads that they endure in each mode. They are
+    /// empty if no policy counts reads.
     pub(crate) fn new(blocks: usize, limits: Each<Mode, u32>) -> Self {
         let each = vec![0; blocks];
-        Self { each, limits, relieved: false, awaited: false, left: Vec::new() }
+        Self { each, limits, unblocked: false, awaited: false, left: Vec::new() }
     }
 
     #[inline]
@@ -67,7 +68,7 @@ impl Reads {
 
     pub(crate) fn begin_run(&mut self) {
         self.each.fill(0);
-        self.relieved = false;
+        self.unblocked = false;
     }
 
     pub(crate) fn is_at_limit(&self, block: BlockId, mode: Mode) -> bool {
@@ -90,7 +91,7 @@ impl Reads {
     /// A block's reads count from zero again, if they count; how many there were.
     pub(crate) fn restart(&mut self, block: BlockId) -> Option<u32> {
         let reads = self.each.get_mut(block.index())?;
-        self.relieved = true;
+        self.unblocked = true;
         Some(std::mem::take(reads))
     }
 }

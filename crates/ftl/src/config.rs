@@ -1,4 +1,4 @@
-//! What a drive's FTL is built from.
+//! The configuration of a drive's FTL.
 
 use nand::{Geometry, Layouts};
 
@@ -17,12 +17,12 @@ pub struct GcMarks {
     pub paced: bool,
 }
 
-/// What a drive's FTL is built from.
+/// The configuration of a drive's FTL.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The array.
     pub geometry: Geometry,
-    /// Where slots lie in each mode.
+    /// The layout of slots in each mode.
     pub layouts: Layouts,
     /// Exported pages.
     pub logical_pages: u32,
@@ -35,10 +35,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// Physical pages that a drive needs beside its data: in each plane the free blocks at which
-    /// garbage collection stops, and an open block each for the host and for moved data. With
-    /// fewer, reclaiming may find nothing to gain anywhere. What is moved takes whole program units,
-    /// so each block may keep up to one of them less one page that reclaiming it does not gain.
+    /// Physical pages that a drive needs beside its data. In each plane these are the free blocks
+    /// at which garbage collection stops, and an open block each for the host and for moved data.
+    /// With fewer, there may be no block whose reclaiming gains anything. Moved data takes whole
+    /// program units. So each block may keep up to one unit less one page that reclaiming it does
+    /// not gain.
     pub fn spare_needed(&self) -> u64 {
         let blocks = u64::from(self.gc.stop + 2) * self.geometry.planes() as u64;
         let kept = u64::from(self.geometry.slots_per_program() - 1) * self.geometry.blocks() as u64;

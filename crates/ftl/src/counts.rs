@@ -1,8 +1,8 @@
-//! What an FTL counts.
+//! The counts of an FTL.
 
 use nand::{Each, Source};
 
-/// What the FTL has done so far. Pages, except erases: blocks of the flash.
+/// The work of the FTL so far, in pages; erases are blocks of the flash.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
     /// Slots read, by source.
@@ -13,8 +13,9 @@ pub struct Counts {
     pub padding: Each<Source, u64>,
     /// Blocks erased, by source.
     pub erase: Each<Source, u64>,
-    /// Erases by garbage collection, by who needed the space. Where refreshes take and give back
-    /// space, that is not whoever happened to come when there was little: see `Space::needed_by`.
+    /// Erases by garbage collection, by the source that needed the space. If refreshes take and
+    /// give back space, that is not the source that came when there was little: see
+    /// `Space::needed_by`.
     pub gc_erase_by_demand: Each<Source, u64>,
     /// Pages moved, by source: copies that are programmed.
     pub moved: Each<Source, u64>,
@@ -35,11 +36,11 @@ pub struct Counts {
     /// Copies dropped because the page had changed meanwhile.
     pub dropped: u64,
     /// Times a plane had to be reclaimed and had nothing to gain.
-    pub starved: u64,
+    pub no_victim: u64,
     /// Blocks retired at the end of their life.
     pub retired: u64,
     /// Of these, the ones retired because a page of theirs could not be read.
-    pub condemned: u64,
+    pub marked_bad: u64,
     /// Victims chosen in the policy's place, after it found nothing but full blocks.
     pub overridden: u64,
 }

@@ -1,26 +1,26 @@
-//! The FTL: its parts, and how it begins and ends. What it does lies in the files of this module.
+//! The FTL: its parts, its construction and its end. The files of this module have its operations.
 
+mod buffered;
 mod fill;
 mod host;
 mod job;
 mod lookup;
 mod place;
-mod stage;
 
 pub use job::{Job, JobId, Next};
 
-use crate::columns::{Levels, Reads};
+use crate::columns::{PageLevels, Reads};
 use crate::space::{Demands, Space};
 use crate::{
-    Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Kit, Map, Order,
-    PageChoice, Placement, Policies, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
+    Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Map, Order, PageChoice,
+    Placement, Policies, PolicyTypes, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
 };
-use job::{Jobs, Pace, Victims};
+use buffered::BufferedPages;
+use job::{GcPace, Jobs, Victims};
 use nand::{Array, Each, Geometry, PlaneId, Store};
-use stage::Staged;
 use std::io::{self, Read, Write};
 
-/// What the policies have answered once, before the run.
+/// The answers that policies gave once, before the run.
 pub(crate) struct Answers {
     /// The interests of all of them.
     pub(crate) interests: Interests,
@@ -37,7 +37,7 @@ pub(crate) struct Answers {
 }
 
 /// A flash translation layer with its flash array.
-pub struct Ftl<K: Kit> {
+pub struct Ftl<K: PolicyTypes> {
     pub(crate) config: Config,
     pub(crate) space: Space<K::Store>,
     pub(crate) map: Map,
@@ -46,14 +46,14 @@ pub struct Ftl<K: Kit> {
     pub policies: Policies<K>,
     pub(crate) answers: Answers,
     pub(crate) victims: Victims,
-    pub(crate) levels: Levels,
+    pub(crate) levels: PageLevels,
     pub(crate) reads: Reads,
     pub(crate) host_pages: u64,
     /// Written before the run, and not in flash yet.
-    pub(crate) staged: Staged<<K::Store as Store>::Page>,
+    pub(crate) buffered: BufferedPages<<K::Store as Store>::Page>,
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// An empty drive.
     pub fn new(config: Config, mut policies: Policies<K>) -> Self {
         let geometry = config.geometry;
@@ -66,7 +66,7 @@ impl<K: Kit> Ftl<K> {
             streams: streams(&mut policies),
             keeps: policies.read_disturb.keeps(),
             plain: policies.coding.plain(),
-            owed: counting,
+            charged: counting,
             pages: u64::from(config.logical_pages) + spare,
         };
         let interests = policies.interests();
@@ -89,14 +89,14 @@ impl<K: Kit> Ftl<K> {
             map: Map::new(&geometry, config.logical_pages),
             jobs: Jobs::new(&geometry),
             victims: Victims::new(&config),
-            levels: Levels::new(
+            levels: PageLevels::new(
                 geometry.pages(),
                 policies.cost.constant(),
                 policies.cost.initial(),
             ),
             reads: Reads::new(if counting { geometry.blocks() } else { 0 }, limits),
             host_pages: 0,
-            staged: vec![Vec::new(); if answers.anywhere { 1 } else { geometry.planes() }],
+            buffered: vec![Vec::new(); if answers.anywhere { 1 } else { geometry.planes() }],
             answers,
             policies,
             config,
@@ -129,7 +129,7 @@ impl<K: Kit> Ftl<K> {
         self.space.counts.erase.total() > 0
     }
 
-    /// What has been done so far.
+    /// The counts so far.
     #[inline] // so that who wants one of them takes that one
     pub fn counts(&self) -> Counts {
         let (jobs, host_pages) = (&self.jobs.counts, self.host_pages);
@@ -160,25 +160,25 @@ impl<K: Kit> Ftl<K> {
         std::mem::take(&mut self.space.freed)
     }
 
-    /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh, so that
-    /// a run does not depend on whether its first state was computed or loaded: what a saved state
-    /// has no place for ([`Ftl::save`]) begins anew here.
+    /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh.
+    /// Everything that a saved state does not contain ([`Ftl::save`]) is reset here. So a run does
+    /// not depend on whether its first state was computed or loaded.
     pub fn begin_run(&mut self, mut policies: Policies<K>) {
         assert!(self.running_jobs() == 0, "preconditioning left jobs behind");
-        assert!(self.staged.iter().all(Vec::is_empty), "preconditioning left pages behind");
+        assert!(self.buffered.iter().all(Vec::is_empty), "preconditioning left pages behind");
         let geometry = self.config.geometry;
         policies.each(|w| w.attach(&geometry, self.config.logical_pages));
         self.space.demands.streams = streams(&mut policies);
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
         if self.config.gc.paced {
-            self.jobs.pace = Pace::new(geometry.planes(), self.answers.anywhere);
+            self.jobs.pace = GcPace::new(geometry.planes(), self.answers.anywhere);
         }
         self.victims = Victims::new(&self.config);
         self.host_pages = 0;
         self.space.begin_run();
         self.reads.begin_run();
-        self.levels = Levels::new(
+        self.levels = PageLevels::new(
             geometry.pages(),
             self.policies.cost.constant(),
             self.policies.cost.initial(),
@@ -186,16 +186,16 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly
-    /// one place, and that the referee agrees. Takes time in proportion to the drive: for tests,
-    /// and once at the end of a run.
+    /// one place, and that the array agrees. The time grows with the drive, so it is meant for
+    /// tests and for the end of a run.
     pub fn check(&self) -> Result<(), String> {
         self.space.check(&self.map)
     }
 
     /// Checks that nothing is on its way and that every block is plain.
     fn check_quiet(&self) -> Result<(), String> {
-        let staged = self.staged.iter().any(|tray| !tray.is_empty());
-        if !self.space.demands.plain || self.running_jobs() > 0 || staged {
+        let buffered = self.buffered.iter().any(|program_buffer| !program_buffer.is_empty());
+        if !self.space.demands.plain || self.running_jobs() > 0 || buffered {
             return Err("blocks may have several lives, jobs run, or pages wait".into());
         }
         // Blocks close when they are full, unless a policy passes pages over or completes blocks.
@@ -232,13 +232,13 @@ impl<K: Kit> Ftl<K> {
         self.check_quiet().and_then(|()| self.space.check_but_map(&self.map)).map_err(|_| Damaged)
     }
 
-    /// Says of the block whose erase is done next whether rest between its cycles has healed it: it
-    /// then goes on, although it has had the cycles that it is rated for.
+    /// Tells whether rest between its cycles has healed the block whose erase is done next. A
+    /// healed block stays in use, although it has had the cycles that it is rated for.
     pub fn set_healed(&mut self, healed: bool) {
         self.space.healed = healed;
     }
 
-    /// What [`Config::spare_needed`] says, and what this drive's policies keep from data.
+    /// The pages of [`Config::spare_needed`] and those that this drive's policies keep from data.
     pub fn spare_needed(&self) -> u64 {
         self.space.demands.pages - u64::from(self.config.logical_pages)
     }
@@ -257,7 +257,7 @@ impl<K: Kit> Ftl<K> {
 }
 
 /// The built-in streams and those of the policies, which learn the ids of their own.
-fn streams<K: Kit>(policies: &mut Policies<K>) -> Vec<StreamSpec> {
+fn streams<K: PolicyTypes>(policies: &mut Policies<K>) -> Vec<StreamSpec> {
     let mut regular = StreamSpec::REGULAR;
     if let Some((pool, _)) = policies.read_disturb.keeps() {
         regular.pick = FreePick::OutsideFirst(pool);

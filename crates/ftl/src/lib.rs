@@ -1,9 +1,9 @@
 //! Flash translation: mapping, blocks, frontiers, garbage collection, wear levelling, background
 //! jobs — the mechanisms, and the traits in which they ask their questions.
 //!
-//! Nothing here knows a clock, a queue or a host. A driver (the event loop of `ssd`, or
-//! [`Ftl::settle`] for tests and preconditioning) carries out the flash operations that jobs ask
-//! for and reports each when it is done; between two calls everything is consistent, and
+//! This crate knows no clock, queue or host. A driver carries out the flash operations that jobs
+//! ask for, and reports each when it is done. The driver is the event loop of `ssd`, or
+//! [`Ftl::settle`] for tests and preconditioning. Between two calls everything is consistent, and
 //! [`Ftl::check`] proves it.
 
 mod ask;
@@ -26,7 +26,7 @@ pub use ask::*;
 pub use config::{Config, GcMarks};
 pub use counts::Counts;
 pub use map::{Lpn, Map};
-pub use nand::{Op, OpView, Waited};
+pub use nand::{OpKind, OpView, Waited};
 pub use plan::*;
 pub use space::{Blocks, Damaged, RESERVE, State, seal};
 pub use view::{FtlView, Load, PlaneView};

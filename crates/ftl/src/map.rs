@@ -55,13 +55,13 @@ impl Map {
         self.mapped
     }
 
-    /// Where a logical page lies.
+    /// The slot of a logical page.
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.l2p.get(lpn)
     }
 
-    /// What was last written to a slot, valid or not.
+    /// The last data written to a slot, valid or not.
     #[inline]
     pub fn owner(&self, ppn: Ppn) -> Option<Lpn> {
         self.p2l.get(ppn)

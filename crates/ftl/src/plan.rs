@@ -1,4 +1,4 @@
-//! What policies answer with: streams, where data goes, and plans, the steps that the FTL runs as
+//! The answers of policies: streams and destinations, and plans, whose steps the FTL runs as
 //! resumable jobs.
 
 use nand::{BlockId, Geometry, Mode, Source};
@@ -26,7 +26,7 @@ impl StreamId {
     }
 }
 
-/// What a block is used for; the numbers above `REGULAR` belong to the read-disturb policy.
+/// The use of a block. Numbers above `REGULAR` belong to the read-disturb policy.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
 pub struct Role(pub u8);
@@ -58,7 +58,7 @@ impl Pool {
     }
 }
 
-/// Which free block a stream opens.
+/// The free block that a stream opens.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum FreePick {
     /// The one that has been free longest.
@@ -78,12 +78,12 @@ pub struct StreamSpec {
     pub role: Role,
     /// The mode they are opened in, if they are erased blocks of another.
     pub mode: Mode,
-    /// Where they come from.
+    /// The pool of its blocks.
     pub pool: Pool,
-    /// Which free block is opened.
+    /// The free block that it opens.
     pub pick: FreePick,
-    /// Where its data goes when the pool has no block to lend; `None`: it waits, and so may jobs
-    /// for as long as nobody frees a block of the pool.
+    /// The destination of its data when the pool has no block to lend. `None`: the data waits, and
+    /// so may jobs until a block of the pool is freed.
     pub fallback: Option<StreamId>,
     /// How many blocks of a plane may hold its data at a time; `None`: any number. A stream that
     /// has as many has no block to lend.
@@ -102,16 +102,16 @@ impl StreamSpec {
     };
 }
 
-/// Where moved pages go.
+/// The destination of moved pages.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Dest {
     /// The frontier of a stream, in the plane of the block that they leave.
     Stream(StreamId),
     /// Behind what a partly written block already holds.
     Block(BlockId),
-    /// A block opened for this step from the stream's pool, which stays partly written and is
-    /// reported by [`Watch::on_open`]; the pages that do not fit go to the stream's frontier, and
-    /// so do all of them when the stream has no block to lend.
+    /// A block opened for this step from the stream's pool. It stays partly written, and
+    /// [`Watch::on_open`] reports it. Pages that do not fit go to the stream's frontier. All of
+    /// them go there when the stream has no block to lend.
     Fresh(StreamId),
 }
 
@@ -131,16 +131,16 @@ pub enum Step {
     Copy {
         /// The block they leave.
         from: BlockId,
-        /// Which of them.
+        /// The pages to move.
         pages: Pages,
-        /// Where they go.
+        /// Their destination.
         to: Dest,
     },
     /// Moves what is valid, then erases (or re-uses) the block.
     Reclaim {
         /// The block.
         block: BlockId,
-        /// Where its valid pages go.
+        /// The destination of its valid pages.
         to: Dest,
     },
     /// In-place reprogramming to low density. The pages that it loses must have been copied by the
@@ -161,7 +161,7 @@ pub enum Step {
     ReclaimAtLimit {
         /// The block.
         block: BlockId,
-        /// Where its valid pages go.
+        /// The destination of its valid pages.
         to: Dest,
     },
     /// Gives the block another role.
@@ -189,7 +189,7 @@ pub enum Hold {
 /// The steps that a policy returns, and how they are to be run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// What its flash operations count as: that of the family that is asked.
+    /// The source of its flash operations: that of the family that is asked.
     pub(crate) source: Source,
     /// The steps, in order.
     pub steps: Vec<Step>,

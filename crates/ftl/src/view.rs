@@ -1,4 +1,4 @@
-//! What policies see: read-only, and only what their question needs.
+//! The views of policies: read-only, and limited to their question.
 
 use crate::columns::Reads;
 use crate::space::Space;
@@ -117,7 +117,7 @@ impl PlaneView<'_> {
     }
 }
 
-/// What a placement policy sees.
+/// The view of a placement policy.
 pub struct Load<'a> {
     /// The drive's geometry.
     pub geometry: &'a Geometry,

@@ -9,8 +9,9 @@ const GROUP: usize = u64::BITS as usize;
 
 /// Page operations waiting for or running on each die.
 ///
-/// Whoever looks for the die with the least does not look at all of them: the least of each group of
-/// dies is kept, and which of them have it. It is looked up anew only where none has it any more.
+/// To find the die with the fewest waiting operations, not all dies are compared. Each group of
+/// dies keeps its least number and the dies that have it. It is computed again only when no die of
+/// the group has it any more.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     counts: IndexVec<DieId, u32>,
@@ -30,12 +31,12 @@ struct Least {
 }
 
 impl Waiting {
-    /// Nothing waits for any of so many dies.
+    /// Counts of `dies` dies, for which nothing waits.
     pub fn nothing(dies: usize) -> Self {
         Self::of(vec![0; dies])
     }
 
-    /// So many operations wait for each die.
+    /// The number of waiting operations for each die.
     pub fn of(counts: Vec<u32>) -> Self {
         let groups = counts.chunks(GROUP).map(|group| Cell::new(Least::of(group)));
         Self {
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
     use kernel::Rng;
 
-    /// What a scan of all dies finds.
+    /// The result of a scan of all dies.
     fn scanned(counts: &[u32], turn: usize, takes: impl Fn(usize) -> bool) -> Option<usize> {
         let mut best: Option<(u32, usize)> = None;
         for die in (turn..counts.len()).chain(0..turn) {

@@ -4,7 +4,7 @@
 
 use crate::support::{Mix, NoRefresh, Plain, SMALL, builtin, policies_of, small_config};
 use ftl::{
-    Balance, Cost, Dest, Ftl, FtlView, Life, Load, Lpn, Op, OpView, Order, Placement, Plan,
+    Balance, Cost, Dest, Ftl, FtlView, Life, Load, Lpn, OpKind, OpView, Order, Placement, Plan,
     PlaneView, State, Step, StreamId, Victim, Waiting, Watch, Wear, WriteCtx,
 };
 use kernel::{BitSet, IndexVec, Prio, Rng, Time};
@@ -300,9 +300,9 @@ fn orders_of_what_waits() {
         assert_eq!(policy.uses_priority(), matches!(name, "priority" | "collection-first"));
         let head = |(at, kind): (u64, &str)| {
             let op = match kind.trim_start_matches('!') {
-                "read" => Op::Read,
-                "write" => Op::Write,
-                _ => Op::Job,
+                "read" => OpKind::Read,
+                "write" => OpKind::Write,
+                _ => OpKind::Job,
             };
             let prio = if kind.starts_with('!') { Prio::High } else { Prio::Normal };
             (kind.to_owned(), OpView { op, prio, seq: 5 - at })
@@ -364,7 +364,7 @@ impl Watch for Levelled {}
 
 impl Cost for Levelled {
     fn initial(&self) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {
@@ -392,9 +392,9 @@ fn levels_of_neighbours_do_not_touch() {
         };
         assert_eq!(ftl.decide_level(Ppn::from_u32(slot), || w), level);
     };
-    decide(4, Level::Low);
-    decide(5, Level::High);
+    decide(4, Level::LowCost);
+    decide(5, Level::HighCost);
     let all: Vec<Level> = (0..9).map(|i| ftl.level_of(Ppn::from_u32(i))).collect();
-    let m = Level::Medium;
-    assert_eq!(all, [m, m, m, m, Level::Low, Level::High, m, m, m]);
+    let m = Level::MediumCost;
+    assert_eq!(all, [m, m, m, m, Level::LowCost, Level::HighCost, m, m, m]);
 }

@@ -166,8 +166,8 @@ fn costs_of_one_level_say_so() {
         let named = [("cost".to_owned(), name.to_owned(), params)];
         PolicySet::resolve(&named, None).expect("it exists").build().cost.constant()
     };
-    assert_eq!(of("ideal", ""), Some(Level::Medium));
-    assert_eq!(of("fixed", "low"), Some(Level::Low));
+    assert_eq!(of("ideal", ""), Some(Level::MediumCost));
+    assert_eq!(of("fixed", "low"), Some(Level::LowCost));
     assert_eq!(of("agcr", ""), None);
 }
 
@@ -396,13 +396,13 @@ fn a_protected_block_is_left_alone_as_long_as_others_gain() {
     assert_eq!((erased[0], erased.contains(&blocks[1])), (blocks[0], true));
 }
 
-/// Seven blocks of eight are full and nothing can be gained, so the plane starves. A job that was to
+/// Seven blocks of eight are full and nothing can be gained, so the plane has no victim. A job that was to
 /// empty a block of these finds no slot for the first page, and gives the block back: by then one of
 /// its pages is gone, so that garbage collection, which keeps the last block for itself, goes on.
 #[test]
 fn a_block_that_is_given_back_feeds_a_plane_that_starves() {
     let (mut ftl, blocks) = filled(7, 2);
-    assert_eq!((ftl.counts().starved, ftl.has_ready()), (1, false));
+    assert_eq!((ftl.counts().no_victim, ftl.has_ready()), (1, false));
     let policy = &mut ftl.policies.read_disturb;
     (policy.at, policy.plan) = (Some(NOW), vec![reclaim(blocks[3])]);
     ftl.on_timer(NOW);
@@ -491,28 +491,28 @@ fn a_condemned_block_is_emptied_and_retired() {
     let mut ftl = drive_with(&[], FEW, 1_000);
     let block = BlockId::from_u32;
     for free in [4, 7] {
-        ftl.condemn(block(free));
+        ftl.mark_bad(block(free));
     }
     assert!(!ftl.has_ready());
-    ftl.condemn(block(1));
-    ftl.condemn(block(2));
+    ftl.mark_bad(block(1));
+    ftl.mark_bad(block(2));
     let id = ftl.take_ready().expect("it is emptied");
     assert_eq!((ftl.job(id).tag, ftl.has_ready()), (Tag::of(Source::Refresh), false));
     ftl.run_job(id, NOW);
     let states = [1, 2].map(|n| ftl.blocks().state(block(n)));
     assert_eq!(states, [State::Bad, State::Closed], "one at a time");
-    ftl.condemn(block(1));
+    ftl.mark_bad(block(1));
     assert!(!ftl.has_ready());
     // The other is retired when somebody else empties it.
     carry_out(&mut ftl, vec![reclaim(block(2))]);
     assert_eq!(ftl.blocks().state(block(2)), State::Bad);
     let counts = ftl.counts();
-    assert_eq!((counts.condemned, counts.retired), (2, 2));
+    assert_eq!((counts.marked_bad, counts.retired), (2, 2));
     assert_eq!(counts.moved[Source::Refresh], 8);
     ftl.check().expect("a sound drive");
     // Where nothing wears out nothing is retired.
     let mut ftl = drive_with(&[], FEW, 0);
-    ftl.condemn(block(1));
+    ftl.mark_bad(block(1));
     assert!(!ftl.has_ready());
 }
 
@@ -528,8 +528,8 @@ fn idle_time_is_for_collecting_ahead_of_need() {
     assert_eq!((job.background, job.tag.prio, job.home), (true, Prio::Normal, DIE));
     assert_eq!(ftl.idle_job(DIE), None, "there is a collector");
     ftl.run_job(id, NOW);
-    // Nothing was to be gained: the plane starves until a page dies.
-    assert_eq!((ftl.counts().starved, ftl.idle_job(DIE)), (1, None));
+    // Nothing was to be gained: the plane has no victim until a page dies.
+    assert_eq!((ftl.counts().no_victim, ftl.idle_job(DIE)), (1, None));
     for lpn in 0..8 {
         ftl.trim(Lpn::from_u32(lpn), NOW);
     }
@@ -765,7 +765,7 @@ impl Watch for Asking {}
 
 impl Cost for Asking {
     fn initial(&self) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {
@@ -796,7 +796,7 @@ where
 /// for first.
 #[test]
 fn what_is_programmed_together_has_the_finest_level_of_all() {
-    use Level::{High, Low, Medium};
+    use Level::{HighCost as High, LowCost as Low, MediumCost as Medium};
     for (asked, finest) in [
         ([Low, High], High),
         ([High, Low], High),
@@ -866,11 +866,11 @@ impl Watch for Again {
 
 impl Cost for Again {
     fn initial(&self) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn level(&mut self, _: &WriteCtx) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn rewrite(&mut self, _: DieId, _: &FtlView<'_>) -> Option<Lpn> {
@@ -951,6 +951,6 @@ fn a_page_that_finds_no_room_is_refused() {
     let found: Vec<bool> = (0..SLOTS + 2).map(there).collect();
     assert!(found[..SLOTS as usize].iter().all(|there| *there));
     assert_eq!(found[SLOTS as usize..], [false, false]);
-    assert!(!ftl.trim(Lpn::from_u32(SLOTS + 1), NOW), "it is not in a tray");
+    assert!(!ftl.trim(Lpn::from_u32(SLOTS + 1), NOW), "it is not in a program buffer");
     assert!(ftl.trim(Lpn::from_u32(SLOTS), NOW), "it is");
 }

@@ -96,7 +96,7 @@ fn look<S: Store + 'static>(ftl: &Ftl<BuiltinWith<S>>, set: &PolicySet) -> Resul
     for plane in (0..geometry.planes()).map(PlaneId::new) {
         let blocks = || geometry.blocks_of(plane).map(BlockId::new);
         let with = |role: u8| blocks().filter(|b| ftl.blocks().role(*b) == Role(role)).count();
-        let low = blocks().filter(|b| ftl.array().mode(*b) == Mode::Low).count();
+        let low = blocks().filter(|b| ftl.array().mode(*b) == Mode::LowDensity).count();
         for (what, n, cap) in [
             ("monitored", with(1), cap("monitors")),
             ("low-density", low, cap("low-density")),
@@ -110,7 +110,8 @@ fn look<S: Store + 'static>(ftl: &Ftl<BuiltinWith<S>>, set: &PolicySet) -> Resul
         if let Some(pool) = percent("pool") {
             let first = geometry.blocks_per_plane() as u64 * (100 - pool) / 100;
             let outside = blocks().filter(|b| u64::from(geometry.index_in_plane(*b)) + 1 < first);
-            if let Some(b) = outside.into_iter().find(|b| ftl.array().mode(*b) == Mode::Low) {
+            if let Some(b) = outside.into_iter().find(|b| ftl.array().mode(*b) == Mode::LowDensity)
+            {
                 return Err(format!("block {b} was reprogrammed outside the pool"));
             }
         }
@@ -166,7 +167,7 @@ fn survives(scheme: &'static str, seeds: u64) -> Option<(Seen, Acts)> {
     let acts = Acts::default();
     let seen = sweep(0..seeds, scenario(scheme), |s| run::<Versions>(s, scheme, &acts))?;
     println!("{scheme}: {acts:?} {seen:?}");
-    assert!(seen.barred > 100 && acts.of("refreshes") > 500.0, "{acts:?} {seen:?}");
+    assert!(seen.blocked > 100 && acts.of("refreshes") > 500.0, "{acts:?} {seen:?}");
     assert!(acts.of("erases for refresh") > 500.0 && acts.of("other erases") > 100.0, "{acts:?}");
     assert!(acts.of("sealed") > 100.0, "blocks reached their limit while they were open: {acts:?}");
     Some((seen, acts))
@@ -273,7 +274,7 @@ impl Store for Careless {
     }
 
     fn reprogram_to_low(&mut self, block: BlockId) {
-        self.0.set_mode(block, Mode::Low);
+        self.0.set_mode(block, Mode::LowDensity);
     }
 }
 

@@ -6,8 +6,8 @@ use crate::support::{
     policies_of, run, sweep,
 };
 use ftl::{
-    Dest, FreePick, Ftl, FtlView, GcMarks, Interests, Kit, Pages, Plan, PlaneView, Policies, Pool,
-    ReadDisturb, Role, State, Step, StreamId, StreamSpec, Victim, Watch,
+    Dest, FreePick, Ftl, FtlView, GcMarks, Interests, Pages, Plan, PlaneView, Policies,
+    PolicyTypes, Pool, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Victim, Watch,
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Source, Tag, Versions};
@@ -183,7 +183,7 @@ fn allocate(s: &Scenario, shown: &Shown) -> Result<Seen, Fault> {
     add(&shown.spared, free.spared);
     add(&shown.taken, free.taken);
     if let Some((pool, most)) = keeps
-        && drive.ftl.counts().starved == 0
+        && drive.ftl.counts().no_victim == 0
     {
         // What is kept does not count as what garbage collection keeps free.
         let geometry = drive.ftl.geometry();
@@ -384,7 +384,7 @@ impl Victim for Narrow {
 
 struct Narrowed;
 
-impl Kit for Narrowed {
+impl PolicyTypes for Narrowed {
     type Store = Versions;
     type Cost = Traditional;
     type Throttle = NoThrottle;

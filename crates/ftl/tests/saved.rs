@@ -12,7 +12,7 @@ use serde_json::Map;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-type Kit = BuiltinWith<Versions>;
+type PolicyTypes = BuiltinWith<Versions>;
 
 /// Every third drive has cells of one bit and Mango, which writes to streams of its own from the
 /// beginning.
@@ -37,16 +37,16 @@ fn scenario(seed: u64) -> Scenario {
     s
 }
 
-fn empty(s: &Scenario) -> Ftl<Kit> {
+fn empty(s: &Scenario) -> Ftl<PolicyTypes> {
     let set = set_of(s);
     Ftl::new(s.config(Layouts::new(s.shape.pages_per_block)), builtin::<Versions>(&set))
 }
 
 /// Fills and ages a drive, as preconditioning does, with some holes.
-fn aged(s: &Scenario) -> Ftl<Kit> {
+fn aged(s: &Scenario) -> Ftl<PolicyTypes> {
     let mut ftl = empty(s);
     let mut rng = Rng::named(s.seed, "test/age");
-    let write = |ftl: &mut Ftl<Kit>, lpn: u32| {
+    let write = |ftl: &mut Ftl<PolicyTypes>, lpn: u32| {
         let data = Versions::stamp(lpn, 1);
         assert!(ftl.write_now(Lpn::from_u32(lpn), data, Time::ZERO), "no room for page {lpn}");
     };
@@ -61,20 +61,20 @@ fn aged(s: &Scenario) -> Ftl<Kit> {
             write(&mut ftl, lpn);
         }
     }
-    ftl.seal_staged_pages(Time::ZERO);
+    ftl.flush_buffered_pages(Time::ZERO);
     ftl.settle(Time::ZERO);
     ftl
 }
 
 /// The state of a quiet drive.
-fn saved(ftl: &Ftl<Kit>) -> Vec<u8> {
+fn saved(ftl: &Ftl<PolicyTypes>) -> Vec<u8> {
     let mut bytes = Vec::new();
     ftl.save(&mut bytes).expect("memory takes all");
     bytes
 }
 
 /// Everything that a later decision may depend on.
-fn state(ftl: &Ftl<Kit>) -> impl PartialEq + std::fmt::Debug + use<> {
+fn state(ftl: &Ftl<PolicyTypes>) -> impl PartialEq + std::fmt::Debug + use<> {
     let map: Vec<_> =
         (0..ftl.map().logical_pages()).map(|n| ftl.map().lookup(Lpn::from_u32(n))).collect();
     let blocks: Vec<_> = (0..ftl.geometry().blocks() as u32)
@@ -142,18 +142,18 @@ fn a_restored_drive_begins_where_the_saved_one_was() {
     }
 }
 
-/// Seven blocks of eight are full, and nothing can be gained: the plane starves, until a page dies.
+/// Seven blocks of eight are full, and nothing can be gained: the plane has no victim, until a page dies.
 #[test]
 fn a_plane_that_starves_does_so_when_it_is_restored() {
     let config = small_config(SMALL, 28, 2);
     let set = PolicySet::resolve(&[], None).expect("the default policies");
-    let empty = || Ftl::<Kit>::new(config.clone(), builtin::<Versions>(&set));
+    let empty = || Ftl::<PolicyTypes>::new(config.clone(), builtin::<Versions>(&set));
     let mut original = empty();
     for lpn in 0..28 {
         let data = Versions::stamp(lpn, 1);
         assert!(original.write_now(Lpn::from_u32(lpn), data, Time::ZERO));
     }
-    assert_eq!(original.counts().starved, 1);
+    assert_eq!(original.counts().no_victim, 1);
     let mut restored = empty();
     restored.restore(&mut &saved(&original)[..]).expect("its own state");
     for mut ftl in [original, restored] {
@@ -436,7 +436,7 @@ fn filling_many_pages_at_once_is_filling_each() {
             all.write_all_now(part.into_iter(), data, Time::ZERO).expect("there is room");
         }
         let ended = [each, all].map(|mut ftl| {
-            ftl.seal_staged_pages(Time::ZERO);
+            ftl.flush_buffered_pages(Time::ZERO);
             ftl.settle(Time::ZERO);
             ftl.check().unwrap();
             ftl

@@ -1,12 +1,13 @@
 //! The agenda: who acts next.
 //!
-//! A simulated drive has a fixed cast (dies, channels, the host, a timer), and each actor waits
-//! for at most one thing at a time. So the event queue is not a heap that grows and shrinks but a
-//! tournament over one place per actor: changing an actor's time replays its matches up to the
-//! root, without a branch to mispredict. A match is between eight, which fill a cache line: looking up
-//! who plays costs more than the comparisons. Actors that are set to the same time one after the other,
-//! as the dies that begin the pages of one request are, share a place and cost no matches. An actor that
-//! needs several timers keeps them itself and posts the earliest.
+//! A simulated drive has a fixed set of actors (dies, channels, the host, a timer), and each waits
+//! for at most one event. So the event queue is not a heap that grows and shrinks.
+//! It is a tournament over one place per actor. A new time of an actor replays its matches up to
+//! the root, without a branch to mispredict. A match is between eight, which fill a cache line,
+//! because finding the players costs more than the comparisons. Actors that are set to the same
+//! time one after the other share a place and cost no matches. The dies that begin the pages of one
+//! request are an example. An actor that needs several timers keeps them itself and posts the
+//! earliest.
 
 use crate::Time;
 
@@ -19,8 +20,8 @@ use crate::Time;
 /// and the sequence begins anew ([`Agenda::move_base`]).
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// A tree in which each node is the least of its group of [`GROUP`] children: those of the root are
-    /// the group 0, and those of the node at `n` (all groups one behind the other) are the group
+    /// A tree in which each node is the least of its group of [`GROUP`] children. The children of
+    /// the root are group 0, and those of node `n` (all groups one behind the other) are group
     /// `n + 1`. The last nodes are the places; not all have the same depth.
     groups: Vec<[u64; GROUP]>,
     /// The root: it is not far.
@@ -46,17 +47,18 @@ pub struct Agenda {
     order_bits: u32,
 }
 
-/// What an actor has planned.
+/// The plan of an actor.
 #[derive(Copy, Clone, Debug)]
 struct Plan {
     time: u64,
     /// Its place in the order of setting since the base moved.
     sequence: u32,
-    /// Who was set to the same time right after: it has no key of its own, and takes over this one's.
+    /// The actor that was set to the same time right after. It has no key of its own, and inherits
+    /// this one's.
     behind: u32,
-    /// Who was set to the same time right before.
+    /// The actor that was set to the same time right before.
     ahead: u32,
-    /// Where its key is, if it has one.
+    /// The place of its key, if it has one.
     place: u32,
 }
 
@@ -101,7 +103,7 @@ impl Agenda {
         let time = at.as_ns();
         let plan = &mut self.plans[actor];
         let shares = plan.behind & plan.ahead != NOBODY;
-        // Who has a key of its own has matches to replay in any case.
+        // An actor with a key of its own has matches to replay in any case.
         if time == self.last_time && (shares || plan.time == NOTHING) {
             return self.follow(actor, shares);
         }

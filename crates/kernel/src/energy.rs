@@ -1,6 +1,6 @@
 //! Energy and power.
 
-use crate::quantity::{Kind, quantity};
+use crate::quantity::{QuantityKind, quantity};
 
 /// An energy, in femtojoules: up to 18 kJ.
 #[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -14,7 +14,7 @@ pub struct Power(u64);
 
 quantity! {
     Energy,
-    Kind {
+    QuantityKind {
         units: &[
             ("J", 1_000_000_000_000_000),
             ("mJ", 1_000_000_000_000),
@@ -30,18 +30,18 @@ quantity! {
         such: "",
         no_unit: "a unit is needed: J, mJ, uJ, nJ, pJ, fJ",
         not_a_unit: "is not one of the units J, mJ, uJ, nJ, pJ, fJ",
-        not_whole: "this is no whole number of fJ below 2^64",
+        not_whole: "this is not a whole number of fJ below 2^64",
     }
 }
 
 quantity! {
     Power,
-    Kind {
+    QuantityKind {
         units: &[("W", 1_000_000_000), ("mW", 1_000_000), ("uW", 1_000), ("nW", 1)],
         otherwise: ("nW", 1),
         no_unit: "a unit is needed: W, mW, uW, nW",
         not_a_unit: "is not one of the units W, mW, uW, nW",
-        not_whole: "this is no whole number of nW below 2^64",
+        not_whole: "this is not a whole number of nW below 2^64",
         ..Energy::KIND
     }
 }
@@ -94,7 +94,7 @@ mod tests {
         }
         assert_eq!(energy("58kcal"), "`kcal` is not one of the units J, mJ, uJ, nJ, pJ, fJ");
         for text in ["0.5fJ", "99999J", "1.00000000000000000000000001J"] {
-            assert_eq!(energy(text), "this is no whole number of fJ below 2^64", "{text}");
+            assert_eq!(energy(text), "this is not a whole number of fJ below 2^64", "{text}");
         }
         assert!("3uJ".parse::<Power>().is_err());
     }

@@ -42,8 +42,9 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram. It has cells up to the greatest value seen: a run has dozens of them, most
-    /// of which see little or nothing, and half a megabyte takes time to clear and to copy.
+    /// An empty histogram. It has cells up to the greatest value seen. A run has dozens of
+    /// histograms, most of which see little or nothing, and half a megabyte takes time to clear and
+    /// to copy.
     pub fn new() -> Self {
         let cells = hdrhistogram::Histogram::new(3).expect("three digits are few enough");
         Self { cells, count: 0, sum: TimeSum::ZERO, least: u64::MAX, greatest: 0 }
@@ -111,7 +112,7 @@ impl Histogram {
         if greatest as u128 > self.greatest.into() {
             greatest = greatest.next_down();
         }
-        // No float lies between where all values are one, and that is none.
+        // If all values are equal, no float may lie between `least` and `greatest`.
         if least > greatest { self.least as f64 } else { mean.clamp(least, greatest) }
     }
 

@@ -178,7 +178,7 @@ impl<I: Idx, V: From<NonZeroU32> + Into<NonZeroU32>> OptionVec<I, V> {
         self.raw.is_empty()
     }
 
-    /// What `i` stands for.
+    /// The number that `i` stands for.
     #[inline(always)]
     pub fn get(&self, i: I) -> Option<V> {
         self.raw[i.index()].map(V::from)
@@ -220,9 +220,9 @@ impl Divisor {
 
     /// `n / by`.
     ///
-    /// `(n + 1) * reciprocal / 2^64` falls short of `(n + 1) / by` by `(n + 1) * (1 + r) / (by * 2^64)`:
-    /// by more than nothing, so nothing is rounded up, and by `1 / by` at most, as `n + 1` and `1 + r`
-    /// are at most 2^32, so nothing is rounded down.
+    /// `(n + 1) * reciprocal / 2^64` falls short of `(n + 1) / by` by
+    /// `(n + 1) * (1 + r) / (by * 2^64)`. That is more than 0, so nothing is rounded up. It is at
+    /// most `1 / by`, because `n + 1` and `1 + r` are at most 2^32, so nothing is rounded down.
     #[inline(always)]
     pub const fn div(self, n: u32) -> u32 {
         ((self.reciprocal as u128 * (n as u128 + 1)) >> 64) as u32

@@ -15,7 +15,7 @@ impl fmt::Display for QuantityError {
 impl std::error::Error for QuantityError {}
 
 /// How quantities of one kind are written. Each is a whole number of the kind's least unit.
-pub(crate) struct Kind {
+pub(crate) struct QuantityKind {
     /// Every unit and its size. The first that suits a quantity is the one that it is shown in.
     pub(crate) units: &'static [(&'static str, u64)],
     /// Shown with decimals, in a unit that it is at least one of; else in one that divides it.
@@ -26,17 +26,17 @@ pub(crate) struct Kind {
     pub(crate) slip: f64,
     /// The least and the greatest.
     pub(crate) range: (u64, u64),
-    /// What to say behind "expected a number and a unit".
+    /// The explanation after "expected a number and a unit".
     pub(crate) such: &'static str,
-    /// What to say where there is no unit,
+    /// The explanation if the unit is missing.
     pub(crate) no_unit: &'static str,
-    /// behind a unit that is none,
+    /// The explanation after an unknown unit.
     pub(crate) not_a_unit: &'static str,
-    /// and of what is no whole number, or out of range.
+    /// The explanation for a number that is not whole, or is out of range.
     pub(crate) not_whole: &'static str,
 }
 
-impl Kind {
+impl QuantityKind {
     /// Reads a number and a unit.
     pub(crate) fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         let text = text.trim();
@@ -104,7 +104,7 @@ impl Kind {
 macro_rules! quantity {
     ($name:ident, $kind:expr) => {
         impl $name {
-            const KIND: crate::quantity::Kind = $kind;
+            const KIND: crate::quantity::QuantityKind = $kind;
         }
 
         impl std::str::FromStr for $name {
@@ -133,7 +133,7 @@ mod tests {
     use std::fmt::Display;
     use std::str::FromStr;
 
-    /// What was meant by a text that is no such quantity, if that is said.
+    /// The quantity that a malformed text probably meant, if there is one.
     fn meant<Q: FromStr<Err = super::QuantityError> + Display>(text: &str) -> Option<String> {
         let said = text.parse::<Q>().err().expect("no such quantity").to_string();
         let meant = said.split("did you mean `").nth(1)?.trim_end_matches("`?").to_owned();

@@ -1,6 +1,6 @@
 //! Rates of a bus, and of data.
 
-use crate::quantity::{Kind, quantity};
+use crate::quantity::{QuantityKind, quantity};
 use crate::{Bytes, Dur};
 use std::num::NonZeroU32;
 
@@ -14,7 +14,7 @@ pub struct Bandwidth(u64);
 
 quantity! {
     Rate,
-    Kind {
+    QuantityKind {
         units: &[("GT/s", 1_000_000_000), ("MT/s", 1_000_000), ("kT/s", 1_000)],
         decimal: false,
         otherwise: ("MT/s", 1_000_000),
@@ -29,7 +29,7 @@ quantity! {
 
 quantity! {
     Bandwidth,
-    Kind {
+    QuantityKind {
         units: &[("GB/s", 1_000_000_000), ("MB/s", 1_000_000), ("kB/s", 1_000)],
         otherwise: ("MB/s", 1_000_000),
         such: ", such as \"560MB/s\"",
@@ -48,14 +48,14 @@ impl Rate {
 }
 
 impl Bandwidth {
-    /// How long so many bytes take, to the nearest nanosecond.
+    /// The time that `bytes` take, to the nearest nanosecond.
     pub fn time(self, bytes: Bytes) -> Dur {
         let rate = u128::from(self.0);
         let ns = (u128::from(bytes.get()) * 1_000_000_000 + rate / 2) / rate;
         Dur::ns(ns as u64)
     }
 
-    /// What each of `of` equal parts has of it, and at least one byte a second.
+    /// The share of each of `of` equal parts, and at least one byte a second.
     pub fn part(self, of: NonZeroU32) -> Self {
         Self((self.0 / u64::from(of.get())).max(1))
     }

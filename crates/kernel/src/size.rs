@@ -1,6 +1,6 @@
 //! Sizes in bytes.
 
-use crate::quantity::{Kind, quantity};
+use crate::quantity::{QuantityKind, quantity};
 
 /// A size or an offset in bytes.
 #[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -62,7 +62,7 @@ const UNITS: [(&str, u64); 10] = [
 
 quantity! {
     Bytes,
-    Kind {
+    QuantityKind {
         units: &UNITS,
         decimal: false,
         otherwise: ("B", 1),

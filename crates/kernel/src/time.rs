@@ -4,7 +4,7 @@
 //! hold a `u64`: 584 years of nanoseconds, far beyond any run. Overflow is a bug and is caught in
 //! every build with overflow checks.
 
-use crate::quantity::{Kind, quantity};
+use crate::quantity::{QuantityKind, quantity};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
@@ -170,9 +170,9 @@ impl Div<u64> for Dur {
 
 /// A sum of lengths of time, in nanoseconds.
 ///
-/// Any number of [`Dur`] fits: 2^64 of the longest do. A counter that adds up times over requests, dies
-/// or pages is one of these, because 64 bits are full after 584 years, and 30,000 requests that wait a
-/// week each come to that.
+/// Any number of [`Dur`] fits: 2^64 of the longest do. A counter that adds up times over requests,
+/// dies or pages is one of these. 64 bits are full after 584 years, and 30,000 requests that wait a
+/// week each add up to that.
 ///
 /// ```compile_fail
 /// let mut sum: u64 = 0;
@@ -275,7 +275,7 @@ impl Sum for Dur {
 
 quantity! {
     Dur,
-    Kind {
+    QuantityKind {
         // A month or a leap year has no fixed length, so neither is here; a year is 365 days, as
         // READY counts it (5 years = 1.5768e8 s).
         units: &[
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!("2.5ms".parse::<Dur>().unwrap(), Dur::us(2_500));
         assert_eq!("5y".parse::<Dur>().unwrap(), Dur::secs(157_680_000));
         assert_eq!("70 µs".parse::<Dur>().unwrap(), Dur::us(70));
-        // What a program has computed: 17 digits, of which the last are off.
+        // A program may compute 17 digits, of which the last are rounding errors.
         assert_eq!("0.30000000000000004ms".parse::<Dur>().unwrap(), Dur::us(300));
     }
 

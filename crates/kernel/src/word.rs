@@ -16,7 +16,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .or(begun.copied())
 }
 
-/// What to say behind a word that is not among these: the one that was meant, or all.
+/// The hint behind an unknown word: the word that was probably meant, or all known ones.
 pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(word, known.iter().copied()) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// How simulated time passes.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub enum Pace {
+pub enum TimePace {
     /// As long as requests are inside and none waits to come in.
     Fast,
     /// With the wall clock, slower by this factor.
@@ -16,26 +16,26 @@ pub enum Pace {
 }
 
 /// The wall clock as simulated time, from the first request on.
-pub(crate) struct Clock {
-    pace: Pace,
+pub(crate) struct WallClock {
+    pace: TimePace,
     /// An instant, and the simulated time at it.
     since: Option<(Instant, Time)>,
 }
 
-impl Clock {
-    pub(crate) fn new(pace: Pace) -> Self {
+impl WallClock {
+    pub(crate) fn new(pace: TimePace) -> Self {
         Self { pace, since: None }
     }
 
     /// Whether simulated time passes with the wall clock.
     pub(crate) fn is_real(&self) -> bool {
-        self.pace != Pace::Fast
+        self.pace != TimePace::Fast
     }
 
     fn slowdown(&self) -> f64 {
         match self.pace {
-            Pace::Fast => 1.0,
-            Pace::Real { slowdown } => slowdown,
+            TimePace::Fast => 1.0,
+            TimePace::Real { slowdown } => slowdown,
         }
     }
 

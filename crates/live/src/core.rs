@@ -1,8 +1,8 @@
 //! The drive and its data: commands go in, and come out with what became of them.
 
-use crate::record::{Earlier, Recording, SERVER};
-use crate::versions::Versions;
-use crate::wire::{Command, CommandKind, Errno, MAX_PAYLOAD};
+use crate::record::{Earlier, RequestRecording, SERVER};
+use crate::versions::DriveData;
+use crate::wire::{CommandKind, Errno, MAX_PAYLOAD, NbdCommand};
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use ssd::kernel::{Prio, Time};
@@ -25,7 +25,7 @@ pub(crate) struct Who {
 /// A command that is done.
 pub(crate) struct Finished {
     pub(crate) who: Who,
-    pub(crate) command: Command,
+    pub(crate) command: NbdCommand,
     pub(crate) outcome: Result<(), Errno>,
     /// When it was done, in simulated time, and when it came; not, if no time passed for it.
     pub(crate) at: Option<(Time, Time)>,
@@ -34,7 +34,7 @@ pub(crate) struct Finished {
 /// A command inside the drive.
 struct Job {
     who: Who,
-    command: Command,
+    command: NbdCommand,
     /// The numbers of its requests.
     serials: Range<u64>,
     /// Requests that are not done.
@@ -56,8 +56,8 @@ pub(crate) struct Health {
 
 pub(crate) struct Core {
     session: Session,
-    pub(crate) versions: Versions,
-    recording: Recording,
+    pub(crate) versions: DriveData,
+    recording: RequestRecording,
     /// The recording could not be written on: it ends before the run does.
     pub(crate) unrecorded: Option<io::Error>,
     jobs: Slab<Job>,
@@ -84,8 +84,12 @@ const FLUSH: Request =
     Request { at: Time::ZERO, offset: 0, len: 0, op: Op::Flush, prio: Prio::Normal, flow: 0 };
 
 impl Core {
-    pub(crate) fn new(mut session: Session, versions: Versions, recording: Recording) -> Self {
-        session.tell_safe();
+    pub(crate) fn new(
+        mut session: Session,
+        versions: DriveData,
+        recording: RequestRecording,
+    ) -> Self {
+        session.report_safe();
         Self {
             session,
             versions,
@@ -101,12 +105,12 @@ impl Core {
         }
     }
 
-    /// Brings the drive to where an earlier server left it: what came then comes again. `look` hears now and
+    /// Brings the drive to where an earlier server left it: what came then comes again. `report` hears now and
     /// then how many requests have, and stops it by answering `false`. Returns how many they were.
     pub(crate) fn recover(
         &mut self,
         earlier: &Earlier,
-        look: &mut dyn FnMut(u64, Time) -> bool,
+        report: &mut dyn FnMut(u64, Time) -> bool,
     ) -> Result<u64, RunError> {
         let before = self.serial;
         earlier.each_batch(&mut |batch| {
@@ -118,7 +122,7 @@ impl Core {
                 while self.session.take_safe().is_some() {}
                 while self.session.take_done().is_some() {}
             }
-            let wanted = look(self.serial - before, self.now());
+            let wanted = report(self.serial - before, self.now());
             if wanted { Ok(()) } else { Err(RunError::Stopped) }
         })?;
         Ok(self.serial - before)
@@ -158,7 +162,7 @@ impl Core {
     }
 
     /// A command comes.
-    pub(crate) fn begin(&mut self, who: Who, mut command: Command) {
+    pub(crate) fn begin(&mut self, who: Who, mut command: NbdCommand) {
         let op = match (command.kind, command.fua) {
             (CommandKind::Read, _) => Op::Read,
             (CommandKind::Write | CommandKind::Zero { no_hole: true }, false) => Op::Write,
@@ -264,7 +268,7 @@ impl Core {
 
     /// The completion of a command that the drive has carried out.
     fn conclude(&mut self, job: &Job) -> Result<(), Errno> {
-        let Job { command: Command { kind, offset, len, fua, .. }, serials, .. } = job;
+        let Job { command: NbdCommand { kind, offset, len, fua, .. }, serials, .. } = job;
         let (offset, len) = (*offset, u64::from(*len));
         let last = serials.end - 1;
         let result = match kind {
@@ -320,14 +324,14 @@ impl Core {
         let mut inside: Vec<Job> = inside.into_iter().map(|(_, job)| job).collect();
         inside.sort_unstable_by_key(|job| job.serials.start);
         for job in inside {
-            let Command { offset, len, .. } = job.command;
+            let NbdCommand { offset, len, .. } = job.command;
             self.versions.take_back(job.serials, offset, len.into());
             self.answer_worn(job.who, job.command);
         }
     }
 
     /// A drive whose life has ended refuses what would change it, and still reads.
-    fn answer_worn(&mut self, who: Who, command: Command) {
+    fn answer_worn(&mut self, who: Who, command: NbdCommand) {
         let outcome = match command.kind {
             CommandKind::Read => self.readable(command.offset, command.len.into()),
             CommandKind::Flush => match self.versions.settle() {
@@ -404,7 +408,7 @@ impl Core {
     /// The result, and why the recording is not whole if it is not.
     pub(crate) fn report(self) -> (ssd::Report, Option<io::Error>) {
         let Self { session, recording, mut unrecorded, .. } = self;
-        let nameless = Recording::of_none();
+        let nameless = RequestRecording::of_none();
         let about = recording.finish().unwrap_or_else(|e| {
             unrecorded.get_or_insert(e);
             nameless.finish().expect("it writes nothing")
@@ -416,7 +420,7 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Memory, Store};
+    use crate::store::{ByteStore, Memory};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -429,7 +433,7 @@ mod tests {
         full: Arc<AtomicU64>,
     }
 
-    impl Store for Tight {
+    impl ByteStore for Tight {
         fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
             self.pages.read(offset, into)
         }
@@ -489,9 +493,11 @@ mod tests {
         };
         let drive = ssd::config::load(&layers)
             .unwrap_or_else(|errors| panic!("{}", ssd::config::render(&errors, false)));
-        let session = ssd::open_session(&drive, &mut ssd::NoCache, &mut |_| true).unwrap();
+        let session =
+            ssd::open_session(&drive, ssd::Client::BlockDevice, &mut ssd::NoCache, &mut |_| true)
+                .unwrap();
         let store = Tight { pages: Memory::default(), full: Arc::clone(full) };
-        Core::new(session, Versions::new(Box::new(store), PAGE), Recording::of_none())
+        Core::new(session, DriveData::new(Box::new(store), PAGE), RequestRecording::of_none())
     }
 
     fn ask(
@@ -504,7 +510,7 @@ mod tests {
         let len = if kind == CommandKind::Flush { 0 } else { pages * PAGE as u32 };
         let data =
             if kind == CommandKind::Write { vec![page as u8 + 1; len as usize] } else { vec![] };
-        let command = Command { cookie: 0, kind, offset: page * PAGE, len, fua, data };
+        let command = NbdCommand { cookie: 0, kind, offset: page * PAGE, len, fua, data };
         core.begin(Who { key: 0, number: 1 }, command);
         while core.finished.is_empty() {
             core.advance(None);

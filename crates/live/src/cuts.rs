@@ -2,10 +2,10 @@
 //! something happens in the drive. Each sector must be its last version that had to survive, or a later one.
 
 use crate::core::{Core, Who};
-use crate::record::Recording;
-use crate::store::{Memory, Store};
-use crate::versions::Versions;
-use crate::wire::{Command, CommandKind};
+use crate::record::RequestRecording;
+use crate::store::{ByteStore, Memory};
+use crate::versions::DriveData;
+use crate::wire::{CommandKind, NbdCommand};
 use ssd::Drive;
 use ssd::kernel::Rng;
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ struct Lossy {
     every: Option<u64>,
 }
 
-impl Store for Lossy {
+impl ByteStore for Lossy {
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         self.pages.read(offset, into)
     }
@@ -133,8 +133,9 @@ struct History {
     answered: usize,
 }
 
-/// A command on its way: the versions that it brings, as sector and place in its history, whether they
-/// are safe once it is answered, and, of a flush, what was answered when it was sent.
+/// A command on its way. It has the versions that it brings (as sector and place in its history)
+/// and whether they are safe once it is answered. A flush has the commands that were answered when
+/// it was sent.
 #[derive(Default)]
 struct Sent {
     brings: Vec<(usize, usize)>,
@@ -159,14 +160,15 @@ fn stamp(version: u64) -> Vec<u8> {
 
 impl Scenario {
     fn new(drive: &Drive, fault: Fault) -> Self {
-        let session = ssd::open_session(drive, &mut ssd::NoCache, &mut |_| true)
-            .expect("the drive is fit for it");
+        let session =
+            ssd::open_session(drive, ssd::Client::BlockDevice, &mut ssd::NoCache, &mut |_| true)
+                .expect("the drive is fit for it");
         let every = if let Fault::LostWrite(every) = fault { Some(every) } else { None };
         let store = Lossy { pages: Memory::default(), writes: 0, every };
-        let versions = Versions::new(Box::new(store), PAGE);
+        let versions = DriveData::new(Box::new(store), PAGE);
         let one = || History { versions: vec![0], safe: 0, answered: 0 };
         Self {
-            core: Core::new(session, versions, Recording::of_none()),
+            core: Core::new(session, versions, RequestRecording::of_none()),
             fault,
             rng: Rng::named(1, "test/cuts"),
             sectors: (0..SECTORS).map(|_| one()).collect(),
@@ -183,7 +185,7 @@ impl Scenario {
             other => other,
         };
         let (offset, len) = (first as u64 * SECTOR, (len as u64 * SECTOR) as u32);
-        let command = Command { cookie: self.sent, kind, offset, len, fua, data };
+        let command = NbdCommand { cookie: self.sent, kind, offset, len, fua, data };
         self.core.begin(Who { key: 0, number: 1 }, command);
     }
 

@@ -1,8 +1,9 @@
 //! A drive that programs can mount: an NBD server around a drive in simulated time.
 //!
-//! The only crate that knows wall clocks and sockets. [`wire`] is the protocol as a function of bytes;
-//! [`Versions`] has the data, those that survive a loss of power and those that do not yet; the rest
-//! is one loop. Requests are recorded, and `floatgate run` of the recording gives the same result.
+//! The only crate that knows wall clocks and sockets. [`wire`] is the protocol as a function of
+//! bytes. [`DriveData`] has the data: those that survive a loss of power, and those that do not
+//! yet. The rest is one loop. Requests are recorded, and `floatgate run` of the recording gives the
+//! same result.
 
 #![allow(clippy::disallowed_methods, reason = "this crate is where wall time is read")]
 
@@ -20,19 +21,19 @@ mod record;
 mod server;
 mod versions;
 
-pub use clock::Pace;
+pub use clock::TimePace;
 pub use listen::Address;
-pub use versions::Versions;
+pub use versions::DriveData;
 
 use crate::core::Core;
 use listen::Listener;
-use record::{Earlier, Recording};
+use record::{Earlier, RequestRecording};
 use serde_json::Value;
 use ssd::{Drive, Report, RunError, Session};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{FileStore, Memory, Store, Tie};
+use store::{ByteStore, FileStore, Memory, Tie};
 use wire::Export;
 
 /// How a drive is served.
@@ -50,7 +51,7 @@ pub struct Options {
     /// The file that keeps what it was asked.
     pub record: Option<PathBuf>,
     /// How simulated time passes.
-    pub pace: Pace,
+    pub pace: TimePace,
 }
 
 /// How far a server has come; what is done are requests that came again, or that it served.
@@ -107,11 +108,11 @@ impl Drop for NewStore {
 pub struct Ready {
     listener: Listener,
     control: Listener,
-    store: Box<dyn Store>,
+    store: Box<dyn ByteStore>,
     /// The recording that the store's file names.
     tie: Option<Tie>,
     new_store: NewStore,
-    recording: Recording,
+    recording: RequestRecording,
     /// The requests of an earlier server of the store.
     earlier: Earlier,
     options: Options,
@@ -131,7 +132,7 @@ impl Ready {
         let size = ssd::capacity(drive).get();
         let mut reopened = false;
         let (mut tie, mut new_store) = (None, NewStore(None));
-        let store: Box<dyn Store> = match &options.store {
+        let store: Box<dyn ByteStore> = match &options.store {
             Some(path) => {
                 let (store, of_file, there) =
                     FileStore::open(path, size).map_err(|e| place(path, e))?;
@@ -143,10 +144,10 @@ impl Ready {
         };
         let (recording, earlier) = match &options.record {
             Some(path) if reopened && path.exists() => {
-                Recording::resume(path, drive, tie.as_ref().and_then(Tie::known))
+                RequestRecording::resume(path, drive, tie.as_ref().and_then(Tie::known))
             }
-            Some(path) => Recording::create(path, drive).map(|new| (new, Earlier::NOTHING)),
-            None => Ok((Recording::of_none(), Earlier::NOTHING)),
+            Some(path) => RequestRecording::create(path, drive).map(|new| (new, Earlier::NOTHING)),
+            None => Ok((RequestRecording::of_none(), Earlier::NOTHING)),
         }
         .map_err(|(path, source)| ServeError::Place { path, source })?;
         let options = options.clone();
@@ -163,7 +164,7 @@ impl Ready {
         self.control.path().expect("it is a Unix socket")
     }
 
-    /// Serves a drive until `stop` is set or `look`, which hears now and then how far it has come, answers
+    /// Serves a drive until `stop` is set or `report`, which hears now and then how far it has come, answers
     /// `false`. Returns the result of the run, and what is to be said of how it was served.
     ///
     /// # Errors
@@ -172,7 +173,7 @@ impl Ready {
         mut self,
         session: Session,
         stop: &AtomicBool,
-        look: &mut dyn FnMut(Progress) -> bool,
+        report: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(Report, Value), ServeError> {
         self.new_store.0 = None;
         let drive = session.drive();
@@ -184,12 +185,12 @@ impl Ready {
             sector: drive.host.sector.get() as u32,
             preferred: page.max(drive.host.sector.get()) as u32,
         };
-        let versions = Versions::new(self.store, page);
+        let versions = DriveData::new(self.store, page);
         let recorded = self.recording.name().map(str::to_owned);
         let mut core = Core::new(session, versions, self.recording);
         let total = Some(self.earlier.requests());
         let recovered = core.recover(&self.earlier, &mut |done, now| {
-            let wanted = look(Progress { stage: Stage::Recovering, done, total, now });
+            let wanted = report(Progress { stage: Stage::Recovering, done, total, now });
             wanted && !stop.load(Ordering::Relaxed)
         })?;
         // From here on the data change: only this recording leads to them.
@@ -202,8 +203,8 @@ impl Ready {
             tie.put(recorded.as_deref(), None).map_err(fail)?;
         }
         let pace = self.options.pace;
-        let server = server::Server::new(core, export, pace, self.listener, self.control, stop);
-        let (report, mut how) = server.run(look)?;
+        let server = server::NbdServer::new(core, export, pace, self.listener, self.control, stop);
+        let (report, mut how) = server.run(report)?;
         if let Some(tie) = &self.tie {
             // A recording that ended before the run does not lead to the data.
             let name = recorded.as_deref().filter(|_| how["recording_error"].is_null());

@@ -1,12 +1,12 @@
-//! Sockets around a drive: one loop, one thread. What clients send is decoded and goes in; what is done
-//! goes back; in between the clock decides how far simulated time may go.
+//! Sockets around a drive: one loop, one thread. Commands of clients are decoded and go in, and
+//! answers go back. In between the clock decides how far simulated time may go.
 
-use crate::clock::{Clock, Pace};
+use crate::clock::{TimePace, WallClock};
 use crate::control::{self, Line};
 use crate::core::{Core, Finished, Who};
 use crate::habit::Habit;
 use crate::listen::{Listener, SocketStream};
-use crate::wire::{CommandKind, Decoder, Errno, Export, Step};
+use crate::wire::{CommandKind, Decoder, Errno, Export, WireStep};
 use crate::{Progress, ServeError, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno as OsError;
@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Connections at once, of each kind.
 const MOST_CLIENTS: usize = 64;
-/// A connection may have so many bytes inside and unsent before its next command is taken: one command
-/// of the greatest size.
+/// The bytes that a connection may have inside and unsent before its next command is taken: one
+/// command of the greatest size.
 const MOST_BYTES: u64 = 32 << 20;
 /// The least number of bytes that a command counts as.
 const LEAST_BYTES: u64 = 4096;
@@ -32,8 +32,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const FAREWELL: Duration = Duration::from_secs(5);
 /// The system wakes a thread late by up to so much: for the rest of a wait the loop stays awake.
 const AWAKE: Duration = Duration::from_micros(120);
-/// So many lines of a connection to the control socket are answered in a turn of the loop: whoever sends
-/// more waits, and clients do not.
+/// The lines of a connection to the control socket that are answered in a turn of the loop. A
+/// client of it that sends more waits, and clients of the drive do not.
 const LINES: usize = 8;
 /// An answer is late if it left later than this share of its latency, in wall time.
 const LATE: f64 = 0.05;
@@ -72,17 +72,17 @@ impl Client {
     fn refuse_the_rest(&mut self, export: &Export) {
         while !self.deaf {
             match self.decoder.next(export, &mut self.out) {
-                Step::Said => {}
-                Step::Command(command) if command.kind != CommandKind::Disconnect => {
+                WireStep::Said => {}
+                WireStep::Command(command) if command.kind != CommandKind::Disconnect => {
                     let as_read =
                         matches!(command.kind, CommandKind::Read | CommandKind::Status { .. });
                     let (cookie, errno) = (command.cookie, Errno::Shutdown);
                     self.decoder.put_error(&mut self.out, cookie, as_read, errno);
                 }
-                Step::Refused(cookie, as_read, errno) => {
+                WireStep::Refused(cookie, as_read, errno) => {
                     self.decoder.put_error(&mut self.out, cookie, as_read, errno);
                 }
-                Step::More | Step::Close | Step::Command(_) => self.deaf = true,
+                WireStep::More | WireStep::Close | WireStep::Command(_) => self.deaf = true,
             }
         }
     }
@@ -143,10 +143,10 @@ struct Punctuality {
 }
 
 /// A server.
-pub(crate) struct Server<'a> {
+pub(crate) struct NbdServer<'a> {
     core: Core,
     export: Export,
-    clock: Clock,
+    clock: WallClock,
     listener: Listener,
     control: Listener,
     clients: Slab<Client>,
@@ -172,11 +172,11 @@ enum Place {
     Line(usize),
 }
 
-impl<'a> Server<'a> {
+impl<'a> NbdServer<'a> {
     pub(crate) fn new(
         core: Core,
         export: Export,
-        pace: Pace,
+        pace: TimePace,
         listener: Listener,
         control: Listener,
         stop: &'a AtomicBool,
@@ -184,7 +184,7 @@ impl<'a> Server<'a> {
         Self {
             core,
             export,
-            clock: Clock::new(pace),
+            clock: WallClock::new(pace),
             listener,
             control,
             clients: Slab::new(),
@@ -200,17 +200,17 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Serves until it is told to stop; `look` hears now and then how far it has come.
+    /// Serves until it is told to stop; `report` hears now and then how far it has come.
     pub(crate) fn run(
         mut self,
-        look: &mut dyn FnMut(Progress) -> bool,
+        report: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(ssd::Report, Value), ServeError> {
         let mut looked = Instant::now();
-        let mut look = |core: &Core| {
+        let mut report = |core: &Core| {
             let (done, now) = (core.served(), core.now());
-            look(Progress { stage: Stage::Serving, done, total: None, now })
+            report(Progress { stage: Stage::Serving, done, total: None, now })
         };
-        look(&self.core);
+        report(&self.core);
         while !self.stop.load(Ordering::Relaxed) {
             let heard = self.listen()?;
             let began = self.take_commands();
@@ -224,7 +224,7 @@ impl<'a> Server<'a> {
             self.part();
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                if !look(&self.core) {
+                if !report(&self.core) {
                     break;
                 }
             }
@@ -429,20 +429,20 @@ impl<'a> Server<'a> {
         let client = &mut self.clients[key];
         while client.may_ask() && (self.core.has_room() || !client.decoder.is_ready()) {
             match client.decoder.next(&self.export, &mut client.out) {
-                Step::More => return false,
-                Step::Said => {
+                WireStep::More => return false,
+                WireStep::Said => {
                     if client.decoder.is_ready() {
                         client.deadline = None;
                     }
                 }
-                Step::Close => client.deaf = true,
-                Step::Refused(cookie, as_read, errno) => {
+                WireStep::Close => client.deaf = true,
+                WireStep::Refused(cookie, as_read, errno) => {
                     client.decoder.put_error(&mut client.out, cookie, as_read, errno);
                 }
-                Step::Command(command) if command.kind == CommandKind::Disconnect => {
+                WireStep::Command(command) if command.kind == CommandKind::Disconnect => {
                     client.deaf = true;
                 }
-                Step::Command(command) => {
+                WireStep::Command(command) => {
                     client.inside += 1;
                     client.bytes += carried(command.kind, command.len);
                     client.habit.asks(client.inside, Instant::now());

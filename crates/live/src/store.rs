@@ -9,7 +9,7 @@ pub(crate) use file::KnownPages;
 pub use file::{FileStore, Tie};
 
 /// Bytes that survive. Ranges lie within it; what was never written reads as zero.
-pub trait Store: Send {
+pub trait ByteStore: Send {
     /// Fills `into` with what lies at `offset`.
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()>;
     /// Puts bytes at `offset`.
@@ -41,7 +41,7 @@ fn pieces(offset: u64, len: u64) -> impl Iterator<Item = (u64, usize, std::ops::
     })
 }
 
-impl Store for Memory {
+impl ByteStore for Memory {
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         for (piece, at, range) in pieces(offset, into.len() as u64) {
             let into = &mut into[range];

@@ -3,7 +3,7 @@
 //!
 //! After a power cut the store has, of each sector, a version that was safe. The waiting data are gone.
 
-use crate::store::Store;
+use crate::store::ByteStore;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::io;
@@ -22,8 +22,8 @@ struct Newer {
 }
 
 /// The data of a drive: those that are safe in a store, and newer ones in memory.
-pub struct Versions {
-    store: Box<dyn Store>,
+pub struct DriveData {
+    store: Box<dyn ByteStore>,
     page: u64,
     newer: FxHashMap<u32, VecDeque<Newer>>,
     /// Bytes that wait.
@@ -45,9 +45,9 @@ fn pages(page: u64, offset: u64, len: u64) -> impl Iterator<Item = (u32, u32, u3
     })
 }
 
-impl Versions {
+impl DriveData {
     /// For a drive with pages of this size.
-    pub fn new(store: Box<dyn Store>, page: u64) -> Self {
+    pub fn new(store: Box<dyn ByteStore>, page: u64) -> Self {
         let (newer, owed) = (FxHashMap::default(), FxHashMap::default());
         Self { store, page, newer, waiting: 0, owed, unsynced: false, broken: false }
     }
@@ -73,8 +73,8 @@ impl Versions {
         }
     }
 
-    /// The drive has given a range up, by the `serial`th command. What lies in whole pages is gone at
-    /// once, as the map survives; a part of a page goes with what is next safe of it.
+    /// The drive has given a range up, by the `serial`th command. Data of whole pages is gone at
+    /// once, as the map survives. A part of a page goes with the next safe data of the page.
     pub fn trim(&mut self, serial: u64, offset: u64, len: u64) -> io::Result<()> {
         let end = offset + len;
         let (first, last) = (offset.next_multiple_of(self.page), end / self.page * self.page);
@@ -147,8 +147,8 @@ impl Versions {
         Ok(())
     }
 
-    /// The writes of a page up to the `upto`th command are safe. What the store does not take stays
-    /// here, and is owed to it.
+    /// The writes of a page up to the `upto`th command are safe. Data that the store does not
+    /// accept stays here, and is owed to it.
     pub fn promote(&mut self, page: u32, upto: u64) -> io::Result<()> {
         let Some(waiting) = self.newer.get_mut(&page) else { return Ok(()) };
         let mut result = Ok(());

@@ -125,7 +125,7 @@ pub enum CommandKind {
 
 /// A command, complete and within the export.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Command {
+pub struct NbdCommand {
     /// The content of its reply.
     pub cookie: u64,
     /// Its kind.
@@ -142,13 +142,13 @@ pub struct Command {
 
 /// The result of the bytes so far.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum WireStep {
     /// More bytes are needed.
     More,
     /// Something was said during the handshake.
     Said,
     /// A command.
-    Command(Command),
+    Command(NbdCommand),
     /// A command that cannot be carried out, whose data were passed over; its cookie, whether its
     /// reply is that of a read, and what is wrong.
     Refused(u64, bool, Errno),
@@ -283,26 +283,26 @@ impl Decoder {
     }
 
     /// The meaning of the next bytes; answers go to `out`.
-    pub fn next(&mut self, export: &Export, out: &mut Vec<u8>) -> Step {
+    pub fn next(&mut self, export: &Export, out: &mut Vec<u8>) -> WireStep {
         match self.phase {
             Phase::Flags => self.client_flags(),
             Phase::Options => self.option(export, out),
             Phase::Skipping(left) => self.skip(left),
             Phase::Commands => self.command(export),
             Phase::Draining { left, cookie, errno } => self.drain(left, cookie, errno),
-            Phase::Closed => Step::Close,
+            Phase::Closed => WireStep::Close,
         }
     }
 
-    fn close(&mut self) -> Step {
+    fn close(&mut self) -> WireStep {
         self.phase = Phase::Closed;
-        Step::Close
+        WireStep::Close
     }
 
     // ── Handshake ───────────────────────────────────────────────────────────────────────────────
 
-    fn client_flags(&mut self) -> Step {
-        let Some(range) = self.take(4) else { return Step::More };
+    fn client_flags(&mut self) -> WireStep {
+        let Some(range) = self.take(4) else { return WireStep::More };
         let flags = u32::from_be_bytes(self.input[range].try_into().expect("four bytes"));
         let known = u32::from(FIXED_NEWSTYLE | NO_ZEROES);
         if flags & !known != 0 || flags & u32::from(FIXED_NEWSTYLE) == 0 {
@@ -310,24 +310,24 @@ impl Decoder {
         }
         self.no_zeroes = flags & u32::from(NO_ZEROES) != 0;
         self.phase = Phase::Options;
-        Step::Said
+        WireStep::Said
     }
 
-    fn skip(&mut self, left: u32) -> Step {
+    fn skip(&mut self, left: u32) -> WireStep {
         let n = self.pending().min(left as usize);
         if n == 0 {
-            return Step::More;
+            return WireStep::More;
         }
         self.at += n;
         let left = left - n as u32;
         self.phase = if left == 0 { Phase::Options } else { Phase::Skipping(left) };
-        Step::Said
+        WireStep::Said
     }
 
-    fn option(&mut self, export: &Export, out: &mut Vec<u8>) -> Step {
+    fn option(&mut self, export: &Export, out: &mut Vec<u8>) -> WireStep {
         let mut head = Fields(&self.input[self.at..]);
         let (Some(magic), Some(option), Some(len)) = (head.u64(), head.u32(), head.u32()) else {
-            return Step::More;
+            return WireStep::More;
         };
         if magic != OPTION {
             return self.close();
@@ -339,16 +339,16 @@ impl Decoder {
             self.at += 16;
             answer(out, option, reply::TOO_BIG, b"options have 8 KiB at most");
             self.phase = Phase::Skipping(len);
-            return Step::Said;
+            return WireStep::Said;
         }
-        let Some(range) = self.take(16 + len as usize) else { return Step::More };
+        let Some(range) = self.take(16 + len as usize) else { return WireStep::More };
         let input = std::mem::take(&mut self.input);
         let step = self.chosen(option, &input[range.start + 16..range.end], export, out);
         self.input = input;
         step
     }
 
-    fn chosen(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Vec<u8>) -> Step {
+    fn chosen(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Vec<u8>) -> WireStep {
         match option {
             option::EXPORT_NAME => {
                 if !export.is_called(data) {
@@ -384,7 +384,7 @@ impl Decoder {
             }
             _ => answer(out, option, reply::UNSUPPORTED, b""),
         }
-        Step::Said
+        WireStep::Said
     }
 
     fn flags(&self) -> u16 {
@@ -403,7 +403,7 @@ impl Decoder {
         if !export.is_called(name) {
             return answer(out, option, reply::UNKNOWN, b"there is no such export");
         }
-        let mut tell = |what: u16, parts: &[&[u8]]| {
+        let mut reply = |what: u16, parts: &[&[u8]]| {
             let mut data = what.to_be_bytes().to_vec();
             for part in parts {
                 data.extend_from_slice(part);
@@ -411,18 +411,18 @@ impl Decoder {
             answer(out, option, reply::INFO, &data);
         };
         let (size, flags) = (export.size.to_be_bytes(), self.flags().to_be_bytes());
-        tell(info::EXPORT, &[&size, &flags]);
+        reply(info::EXPORT, &[&size, &flags]);
         let sizes = [export.sector, export.preferred, MAX_PAYLOAD].map(u32::to_be_bytes);
-        tell(info::BLOCK_SIZE, &[&sizes[0], &sizes[1], &sizes[2]]);
+        reply(info::BLOCK_SIZE, &[&sizes[0], &sizes[1], &sizes[2]]);
         let mut told = [false; 2];
         while let Some(wanted) = fields.u16() {
             // Each once, however often it is asked for.
             match wanted {
                 info::NAME if !std::mem::replace(&mut told[0], true) => {
-                    tell(info::NAME, &[export.name.as_bytes()]);
+                    reply(info::NAME, &[export.name.as_bytes()]);
                 }
                 info::DESCRIPTION if !std::mem::replace(&mut told[1], true) => {
-                    tell(info::DESCRIPTION, &[export.description.as_bytes()]);
+                    reply(info::DESCRIPTION, &[export.description.as_bytes()]);
                 }
                 _ => {}
             }
@@ -471,12 +471,12 @@ impl Decoder {
 
     // ── Transmission ────────────────────────────────────────────────────────────────────────────
 
-    fn command(&mut self, export: &Export) -> Step {
+    fn command(&mut self, export: &Export) -> WireStep {
         let mut head = Fields(&self.input[self.at..]);
         let fields = (head.u32(), head.u16(), head.u16(), head.u64(), head.u64(), head.u32());
         let (Some(magic), Some(flags), Some(code), Some(cookie), Some(offset), Some(len)) = fields
         else {
-            return Step::More;
+            return WireStep::More;
         };
         if magic != REQUEST {
             return self.close();
@@ -485,18 +485,18 @@ impl Decoder {
         let payload = if code == 1 { len } else { 0 };
         match meant {
             Ok(kind) => {
-                let Some(range) = self.take(28 + payload as usize) else { return Step::More };
+                let Some(range) = self.take(28 + payload as usize) else { return WireStep::More };
                 if kind == CommandKind::Disconnect {
                     self.phase = Phase::Closed;
                 }
                 let data = self.input[range.start + 28..range.end].to_vec();
                 let fua = flags & flag::FUA != 0;
-                Step::Command(Command { cookie, kind, offset, len, fua, data })
+                WireStep::Command(NbdCommand { cookie, kind, offset, len, fua, data })
             }
             Err(errno) => {
                 self.at += 28;
                 if payload == 0 {
-                    return Step::Refused(cookie, matches!(code, 0 | 7), errno);
+                    return WireStep::Refused(cookie, matches!(code, 0 | 7), errno);
                 }
                 self.drain(payload, cookie, errno)
             }
@@ -548,23 +548,23 @@ impl Decoder {
         }
     }
 
-    fn drain(&mut self, left: u32, cookie: u64, errno: Errno) -> Step {
+    fn drain(&mut self, left: u32, cookie: u64, errno: Errno) -> WireStep {
         let n = self.pending().min(left as usize);
         self.at += n;
         let left = left - n as u32;
         if left > 0 {
             self.phase = Phase::Draining { left, cookie, errno };
-            return Step::More;
+            return WireStep::More;
         }
         self.phase = Phase::Commands;
-        Step::Refused(cookie, false, errno)
+        WireStep::Refused(cookie, false, errno)
     }
 
     /// How a read is answered: its data are what `fill` makes of as many zeroes.
     pub fn put_data<E>(
         &self,
         out: &mut Vec<u8>,
-        command: &Command,
+        command: &NbdCommand,
         fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let before = out.len();

@@ -4,7 +4,7 @@
 use crate::common::{
     Client, FLUSH, FUA, Folder, PAGE, READ, SECTOR, Server, TRIM, WRITE, ZEROES, drive,
 };
-use floatgate_live::Pace;
+use floatgate_live::TimePace;
 use kernel::Rng;
 use ssd::Drive;
 use ssd::kernel;
@@ -203,7 +203,7 @@ fn an_orderly_end_keeps_everything_and_a_reopened_store_has_it() {
     let mut written: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
     for round in 0..3_u64 {
         let store = Some(folder.path("store"));
-        let server = Server::with(&drive, Arc::clone(&folder), store, Pace::Fast);
+        let server = Server::with(&drive, Arc::clone(&folder), store, TimePace::Fast);
         let mut client = server.client();
         for (page, data) in &written {
             assert_eq!(&client.read(page * PAGE, PAGE), data, "round {round}, page {page}");

@@ -7,7 +7,7 @@ use crate::common::{
     TRIM, WRITE, ZEROES, answers, drive, greet, option, take, u32_of,
 };
 use floatgate_live::store::FileStore;
-use floatgate_live::{Address, Options, Pace, Progress, Ready, ServeError, Stage};
+use floatgate_live::{Address, Options, Progress, Ready, ServeError, Stage, TimePace};
 use serde_json::json;
 use ssd::kernel::Rng;
 use ssd::workload::{FlowBy, ReadOptions, open_trace};
@@ -294,15 +294,15 @@ fn options_are_answered_and_what_is_not_known_is_unsupported() {
 
 #[test]
 fn clients_that_hang_lie_or_flood_harm_nobody_else() {
-    harm_nobody(Pace::Fast);
+    harm_nobody(TimePace::Fast);
 }
 
 #[test]
 fn nor_do_they_under_the_real_clock() {
-    harm_nobody(Pace::Real { slowdown: 1.0 });
+    harm_nobody(TimePace::Real { slowdown: 1.0 });
 }
 
-fn harm_nobody(pace: Pace) {
+fn harm_nobody(pace: TimePace) {
     let server = Server::with(&drive(&[]), Arc::new(Folder::new()), None, pace);
     // One says nothing, one half a command, one promises more than it sends, one speaks nonsense.
     let silent = server.raw();
@@ -347,7 +347,7 @@ fn harm_nobody(pace: Pace) {
 #[test]
 fn a_client_with_a_long_queue_does_not_keep_others_out() {
     let drive = drive(&["host.queue-limit=4", "precondition.fill=full"]);
-    let pace = Pace::Real { slowdown: 1000.0 };
+    let pace = TimePace::Real { slowdown: 1000.0 };
     let server = Server::with(&drive, Arc::new(Folder::new()), None, pace);
     let mut greedy = server.client();
     for _ in 0..2000 {
@@ -370,7 +370,7 @@ fn a_client_with_a_long_queue_does_not_keep_others_out() {
 #[test]
 fn whoever_asked_is_answered_when_the_server_ends() {
     let drive = drive(&["host.queue-limit=4", "precondition.fill=full"]);
-    let pace = Pace::Real { slowdown: 1000.0 };
+    let pace = TimePace::Real { slowdown: 1000.0 };
     let server = Server::with(&drive, Arc::new(Folder::new()), None, pace);
     let mut client = server.client();
     let asked: Vec<u64> = (0..100).map(|_| client.send(READ, 0, 0, PAGE, &[])).collect();
@@ -408,7 +408,7 @@ fn a_silent_client_is_given_up() {
 
 #[test]
 fn forty_connections_are_served_at_once() {
-    for pace in [Pace::Fast, Pace::Real { slowdown: 1.0 }] {
+    for pace in [TimePace::Fast, TimePace::Real { slowdown: 1.0 }] {
         let server = Server::with(&drive(&[]), Arc::new(Folder::new()), None, pace);
         let mut clients: Vec<Client> = (0..40).map(|_| server.client()).collect();
         for round in 0..5 {
@@ -518,7 +518,7 @@ fn places_belong_to_the_user_and_nothing_is_taken_over() {
         control: None,
         store: None,
         record: None,
-        pace: Pace::Fast,
+        pace: TimePace::Fast,
     };
     std::fs::write(folder.path("mine"), "precious").unwrap();
     std::os::unix::fs::symlink(folder.path("mine"), folder.path("link")).unwrap();
@@ -573,7 +573,7 @@ fn loopback_is_served_too() {
         control: Some(folder.path("c")),
         store: None,
         record: None,
-        pace: Pace::Fast,
+        pace: TimePace::Fast,
     };
     let ready = Ready::new(&drive, &options).unwrap();
     let at = ready.uri().strip_prefix("nbd://").unwrap().to_owned();
@@ -581,7 +581,11 @@ fn loopback_is_served_too() {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let session = ssd::open_session(&drive, &mut ssd::NoCache, &mut |_| true).unwrap();
+            let session =
+                ssd::open_session(&drive, ssd::Client::BlockDevice, &mut ssd::NoCache, &mut |_| {
+                    true
+                })
+                .unwrap();
             ready.serve(session, &stop, &mut |_| true).unwrap();
         });
         let mut greeting = [0; 18];
@@ -596,7 +600,7 @@ fn loopback_is_served_too() {
 #[test]
 fn real_time_passes_as_slowly_as_is_said() {
     let drive = drive(&["precondition.fill=full"]);
-    let pace = Pace::Real { slowdown: 20.0 };
+    let pace = TimePace::Real { slowdown: 20.0 };
     let server = Server::with(&drive, Arc::new(Folder::new()), None, pace);
     let mut client = server.client();
     // The clock starts with the first request, which is none that the drive refuses.
@@ -655,7 +659,8 @@ fn what_cannot_be_corrected_is_an_error() {
 #[test]
 fn a_recording_is_found_again_in_sight_and_can_be_stopped() {
     let (drive, folder) = (drive(&[]), Arc::new(Folder::new()));
-    let server = Server::with(&drive, Arc::clone(&folder), Some(folder.path("store")), Pace::Fast);
+    let server =
+        Server::with(&drive, Arc::clone(&folder), Some(folder.path("store")), TimePace::Fast);
     let mut client = server.client();
     // More than one batch of requests.
     for i in 0..5000 {
@@ -671,9 +676,11 @@ fn a_recording_is_found_again_in_sight_and_can_be_stopped() {
             control: None,
             store: Some(folder.path("store")),
             record: Some(folder.path("trace")),
-            pace: Pace::Fast,
+            pace: TimePace::Fast,
         };
-        let session = ssd::open_session(&drive, &mut ssd::NoCache, &mut |_| true).unwrap();
+        let session =
+            ssd::open_session(&drive, ssd::Client::BlockDevice, &mut ssd::NoCache, &mut |_| true)
+                .unwrap();
         let ready = Ready::new(&drive, &options).unwrap();
         ready.serve(session, &AtomicBool::new(stop), look)
     };
@@ -769,7 +776,8 @@ fn a_store_knows_its_recording() {
     let (drive, folder) = (drive(&[]), Arc::new(Folder::new()));
     let store = folder.path("store");
     let serve = |store: &Path| {
-        let server = Server::with(&drive, Arc::clone(&folder), Some(store.to_owned()), Pace::Fast);
+        let server =
+            Server::with(&drive, Arc::clone(&folder), Some(store.to_owned()), TimePace::Fast);
         server.client().write(0, &[7; PAGE as usize]);
         server.end();
     };
@@ -781,7 +789,7 @@ fn a_store_knows_its_recording() {
         control: None,
         store: Some(store.to_owned()),
         record: Some(folder.path(trace)),
-        pace: Pace::Fast,
+        pace: TimePace::Fast,
     };
     let refused = |store: &Path, trace: &str| {
         Ready::new(&drive, &options(store, trace)).err().map(|e| e.to_string())
@@ -819,7 +827,7 @@ fn there_is_always_a_control_socket() {
         control: None,
         store: None,
         record: None,
-        pace: Pace::Fast,
+        pace: TimePace::Fast,
     };
     let ready = Ready::new(&drive, &options).unwrap();
     assert_eq!(ready.control(), folder.path("s.control"));

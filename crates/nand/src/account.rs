@@ -8,7 +8,7 @@ use std::iter::Sum;
 use std::ops::AddAssign;
 
 keys! {
-    /// Who asked for a flash operation. Every operation has one; sums over them are exact.
+    /// The source of a flash operation. Every operation has one; sums over them are exact.
     pub enum Source {
         /// The host: its reads and writes, and the reads of read-modify-write.
         Host = "host";
@@ -27,7 +27,7 @@ keys! {
 }
 
 keys! {
-    /// Where the time of a request goes, besides waiting behind flash operations of each [`Source`].
+    /// The parts of a request's time, besides waiting behind flash operations of each [`Source`].
     pub enum Cause {
         /// Held back by the throttle.
         Throttle = "throttle", "throttled";

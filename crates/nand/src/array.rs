@@ -1,4 +1,4 @@
-//! The referee: cells change only here, and only as NAND flash allows.
+//! The rules of NAND flash. Only the array changes cells, and only as these rules allow.
 //!
 //! * Pages of a block are programmed in ascending order (gaps allowed, never back), each once
 //!   between two erases, and all that one command programs together.
@@ -57,7 +57,7 @@ impl BlockStates {
         &self.geometry
     }
 
-    /// Where slots lie in each mode.
+    /// The place of the slots in each mode.
     pub fn layouts(&self) -> &Layouts {
         &self.layouts
     }
@@ -175,9 +175,9 @@ impl<S: Store> Array<S> {
         &self.state
     }
 
-    /// Programs one slot of a plain block: the common case, kept apart from [`Self::program_slot`].
-    /// Where a command programs several, the first stands for it: those that follow it are programmed
-    /// with it, and get their data, if there are any for them, before anything else happens.
+    /// Programs one slot of a plain block: the common case, apart from [`Self::program_slot`]. If a
+    /// command programs several slots, the first represents them. The others are programmed with
+    /// it, and get their data, if there are any, before anything else happens.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, data: S::Page) {
         let (block, slot) = self.geometry.split(ppn);
@@ -230,7 +230,7 @@ impl<S: Store> Array<S> {
         let (block, slot) = self.geometry.split(ppn);
         let mode = self.state.mode[block];
         if !self.layouts.is_slot(mode, slot) {
-            self.foul(block, "a page that is no slot of this mode was programmed");
+            self.foul(block, "a page outside the slots of this mode was programmed");
         }
         let pages = self.layouts.program(mode, slot);
         let row = self.geometry.slots_per_page();
@@ -296,7 +296,7 @@ impl<S: Store> Array<S> {
         if next / row % 3 == 2 && next < self.geometry.pages_per_block() {
             self.state.next[block] = next + row;
         }
-        self.state.mode[block] = Mode::Low;
+        self.state.mode[block] = Mode::LowDensity;
         self.state.surcharge[block] += surcharge;
         self.store.reprogram_to_low(block);
     }
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "no slot of this mode")]
+    #[should_panic(expected = "outside the slots of this mode")]
     fn the_top_pages_of_a_reprogrammed_block_are_not_written() {
         let mut a = array();
         (0..2).for_each(|n| a.program(p(n), 7));

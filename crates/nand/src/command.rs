@@ -6,9 +6,10 @@ use kernel::{Dur, Prio};
 /// Why an operation happens: who does it, who made it necessary, and how urgent it is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Tag {
-    /// Who does it.
+    /// The source that carries the operation out.
     pub source: Source,
-    /// Who made it necessary: for GC, whose write needed the space. Otherwise the source itself.
+    /// The source that made it necessary. For GC, it is the source whose write needed the space;
+    /// otherwise it is the source itself.
     pub demand: Source,
     /// How urgent it is.
     pub prio: Prio,
@@ -27,25 +28,26 @@ impl Tag {
 }
 
 keys! {
-    /// What a page costs to program. High cost means a fine step: slow to write, quick to read.
+    /// The cost of programming a page. High cost means a fine step: slow to write, fast to read.
     pub enum Level {
         /// Fine steps.
-        High = "high";
+        HighCost = "high";
         /// The traditional step.
-        Medium = "medium";
+        MediumCost = "medium";
         /// Coarse steps.
-        Low = "low";
+        LowCost = "low";
     }
-    default Medium;
+    default MediumCost;
 }
 
 keys! {
-    /// How bits lie on the cells of a block; decides how many slots it has and what the referee allows.
+    /// The layout of bits on the cells of a block. It decides how many slots the block has and
+    /// which commands the array allows.
     pub enum Mode {
         /// Every page holds a logical page.
         Full = "full";
         /// Guard levels: the most significant pages hold no data.
-        Low = "low";
+        LowDensity = "low";
         /// First generation of a write-once-memory code.
         Wom1 = "wom1";
         /// Second generation, programmed over the first without an erase.
@@ -54,7 +56,7 @@ keys! {
     default Full;
 }
 
-/// What a die does.
+/// The kind of work of a die.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Verb {
@@ -73,13 +75,13 @@ pub enum Verb {
 /// the array is as long at work as the longest of them; pages cross the channel one after the other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Command {
-    /// What is done.
+    /// The kind of work.
     pub verb: Verb,
-    /// Who asked for it.
+    /// The reason for it.
     pub source: Source,
     /// Time in the array.
     pub array: Dur,
-    /// What of it plain reads take; the rest goes into correcting errors.
+    /// The part of it that plain reads take; the rest corrects errors.
     pub plain: Dur,
     /// Mapping units that cross the channel before the array is at work.
     pub pages_in: u32,

@@ -1,15 +1,15 @@
 //! Values by name: closed lists of names ([`Key`]), and one value for each name ([`Each`]).
 //!
-//! A list stands in one place, made by [`keys!`](crate::keys): from it come the enum, the names in
-//! results, the labels and descriptions that people read, and the length of everything that is counted
-//! by it. Only this file turns a key into a place, so that a new key has a place everywhere: an array
-//! with a length of its own, or an index that somebody computes, cannot be written.
+//! [`keys!`](crate::keys) declares a list once. From it come the enum, the names in results, the
+//! labels and descriptions for people, and the length of every array that is counted by it. Only
+//! this file turns a key into an index, so a new key has a place everywhere. Nobody can write an
+//! array with another length, or compute an index.
 //!
 //! ```compile_fail,E0605
 //! let place = floatgate_nand::Source::Gc as usize; // non-primitive cast
 //! ```
 //! ```compile_fail,E0605
-//! let place = floatgate_nand::Level::Low as u8;
+//! let place = floatgate_nand::Level::LowCost as u8;
 //! ```
 //! ```compile_fail,E0605
 //! let place = floatgate_nand::Mode::Full as usize;
@@ -50,19 +50,19 @@ pub trait Key: Copy + Eq + Debug + 'static {
     /// One sentence that says what is booked here.
     fn about(self) -> &'static str;
 
-    /// The place of a key; only this file can make a [`Counted`].
+    /// The place of a key; only this file can make a [`KeyPlace`].
     #[doc(hidden)]
-    fn place(self, _: Counted) -> usize;
+    fn place(self, _: KeyPlace) -> usize;
 
     /// A value for each key, in their order.
     #[doc(hidden)]
     fn array<T>(of: impl FnMut(Self) -> T) -> Self::Array<T>;
 }
 
-/// Whoever has one may turn a key into a place.
+/// Its owner may turn a key into an index.
 #[doc(hidden)]
 #[derive(Copy, Clone, Debug)]
-pub struct Counted(());
+pub struct KeyPlace(());
 
 /// Nothing has this type. Every list has a key that holds it, which nobody can make or has to match:
 /// Rust casts no enum to a number of which a key holds something.
@@ -157,7 +157,8 @@ macro_rules! keys {
             }
 
             #[inline(always)]
-            fn place(self, _: $crate::Counted) -> usize {
+            fn place(self, _: $crate::KeyPlace) -> usize {
+                #[allow(clippy::enum_variant_names, reason = "they are those of the keys")]
                 enum Place { $($Key),+ }
                 // The same number; of a cast the compiler knows that it is a place of the array.
                 let place = match self {
@@ -251,14 +252,14 @@ impl<K: Key, T> Index<K> for Each<K, T> {
     type Output = T;
     #[inline(always)]
     fn index(&self, key: K) -> &T {
-        &self.0.as_ref()[key.place(Counted(()))]
+        &self.0.as_ref()[key.place(KeyPlace(()))]
     }
 }
 
 impl<K: Key, T> IndexMut<K> for Each<K, T> {
     #[inline(always)]
     fn index_mut(&mut self, key: K) -> &mut T {
-        &mut self.0.as_mut()[key.place(Counted(()))]
+        &mut self.0.as_mut()[key.place(KeyPlace(()))]
     }
 }
 
@@ -328,9 +329,9 @@ impl<K: Key> Packed<K> {
     const IN_A_BYTE: usize = 8 / Self::BITS;
     const MASK: u8 = u8::MAX >> (8 - Self::BITS);
 
-    /// So many of the same key.
+    /// `len` equal keys.
     pub fn filled(key: K, len: usize) -> Self {
-        let code = key.place(Counted(())) as u8;
+        let code = key.place(KeyPlace(())) as u8;
         let byte = (0..Self::IN_A_BYTE).fold(0, |byte, at| byte | code << (at * Self::BITS));
         Self { bytes: vec![byte; len.div_ceil(Self::IN_A_BYTE)], of: PhantomData }
     }
@@ -347,13 +348,13 @@ impl<K: Key> Packed<K> {
     pub fn set(&mut self, at: usize, key: K) {
         let shift = at % Self::IN_A_BYTE * Self::BITS;
         let byte = &mut self.bytes[at / Self::IN_A_BYTE];
-        *byte = *byte & !(Self::MASK << shift) | (key.place(Counted(())) as u8) << shift;
+        *byte = *byte & !(Self::MASK << shift) | (key.place(KeyPlace(())) as u8) << shift;
     }
 }
 
 /// Keys as a column of words: a code for each, and what the codes mean.
 pub fn words<K: Key>(keys: impl Iterator<Item = K>) -> (Vec<u8>, Vec<&'static str>) {
-    let codes = keys.map(|key| key.place(Counted(())) as u8).collect();
+    let codes = keys.map(|key| key.place(KeyPlace(())) as u8).collect();
     (codes, K::ALL.iter().map(|key| key.name()).collect())
 }
 
@@ -392,12 +393,13 @@ mod tests {
 
     #[test]
     fn two_are_added_and_zipped_by_key() {
-        let mut sum = Each::<Level, u64>::from_fn(|level| if level == Level::Low { 5 } else { 1 });
+        let mut sum =
+            Each::<Level, u64>::from_fn(|level| if level == Level::LowCost { 5 } else { 1 });
         let other = Each::filled(10);
         sum += &other;
-        assert_eq!((sum[Level::Low], sum[Level::High], sum.sum::<u64>()), (15, 11, 37));
+        assert_eq!((sum[Level::LowCost], sum[Level::HighCost], sum.sum::<u64>()), (15, 11, 37));
         let less = sum.zip(&other, |a, b| a - b);
-        assert_eq!((less[Level::Low], less[Level::Medium]), (5, 1));
+        assert_eq!((less[Level::LowCost], less[Level::MediumCost]), (5, 1));
         assert_eq!(format!("{less:?}"), "{High: 1, Medium: 1, Low: 5}");
     }
 

@@ -1,4 +1,4 @@
-//! What a flash operation takes from the supply.
+//! The energy of flash operations.
 
 use crate::{Level, Timing};
 use kernel::{Dur, Energy, Power};
@@ -16,7 +16,7 @@ pub struct Energies {
     pub transfer_out: Option<Energy>,
     /// Taking a page in; `None`: not known, and not counted.
     pub transfer_in: Option<Energy>,
-    /// What a chip takes while it does nothing; `None`: not known, and not counted.
+    /// The power of an idle chip; `None` if it is not known, and then it is not counted.
     pub idle: Option<Power>,
 }
 
@@ -31,14 +31,14 @@ impl Energies {
 
     /// Joules of sensing a page of this type for so long; see [`Self::read_joules`].
     pub fn sense_joules(&self, timing: &Timing, time: Dur, page_type: usize) -> f64 {
-        let usual = timing.read(Level::Medium, page_type);
+        let usual = timing.read(Level::MediumCost, page_type);
         self.read[page_type].as_joules() * in_proportion(time.as_ns(), usual.as_ns())
     }
 
     /// Joules of programming a page of this type at this level; see [`Self::read_joules`].
     pub fn program_joules(&self, timing: &Timing, level: Level, page_type: usize) -> f64 {
         let (time, usual) =
-            (timing.program(level, page_type), timing.program(Level::Medium, page_type));
+            (timing.program(level, page_type), timing.program(Level::MediumCost, page_type));
         self.program[page_type].as_joules() * in_proportion(time.as_ns(), usual.as_ns())
     }
 
@@ -71,12 +71,12 @@ mod tests {
             idle: None,
         };
         let mut timing = Timing::uniform(Dur::us(170), Dur::us(600), Dur::ms(3), Bus::Included);
-        timing.program[Level::High] = [Dur::us(800); 4];
-        timing.read[Level::Low] = [Dur::us(310); 4];
+        timing.program[Level::HighCost] = [Dur::us(800); 4];
+        timing.read[Level::LowCost] = [Dur::us(310); 4];
         let near = |found: f64, micro: f64| assert!((found * 1e6 / micro - 1.0).abs() < 1e-12);
-        near(energies.program_joules(&timing, Level::Medium, 1), 187.0);
-        near(energies.program_joules(&timing, Level::High, 1), 187.0 * 800.0 / 600.0);
-        near(energies.read_joules(&timing, Level::Low, 0), 12.0 * 310.0 / 170.0);
+        near(energies.program_joules(&timing, Level::MediumCost, 1), 187.0);
+        near(energies.program_joules(&timing, Level::HighCost, 1), 187.0 * 800.0 / 600.0);
+        near(energies.read_joules(&timing, Level::LowCost, 0), 12.0 * 310.0 / 170.0);
         near(energies.reprogram_joules(2), 187.0);
     }
 }

@@ -41,11 +41,11 @@ pub struct Shape {
     pub bits_per_cell: u32,
 }
 
-/// What one map entry and one program command cover.
+/// The size of a map entry and of a program command.
 ///
-/// A *mapping unit* is what the layers above call a page: a physical page, or an equal part of one.
-/// What they call a block and a plane are groups: the blocks of the same index in `planes` planes,
-/// which are opened, programmed and erased together. A *program unit* is what one command programs:
+/// A *mapping unit* is a page in the layers above: a physical page, or an equal part of one. Their
+/// blocks and planes are groups. A group is the blocks of the same index in `planes` planes, which
+/// are opened, programmed and erased together. A *program unit* is what one command programs:
 /// `pages` pages of each of these planes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Units {
@@ -257,7 +257,7 @@ impl Geometry {
         }
     }
 
-    /// What a map entry and a program command cover.
+    /// The size of a map entry and of a program command.
     #[inline]
     pub fn units(&self) -> Units {
         self.units
@@ -487,8 +487,8 @@ mod tests {
         }
     }
 
-    /// Four units to a page, three pages and two planes to a command: slot 13 of the third block is
-    /// the second unit of the page of the second plane, in the second page of the block.
+    /// A page has four units here, and a command three pages and two planes. So slot 13 of the
+    /// third block is the second unit of the second plane's page, in the second page of the block.
     #[test]
     fn units_lie_in_pages_and_planes() {
         let units = Units { per_page: 4, pages: 3, planes: 2 };

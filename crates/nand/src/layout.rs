@@ -1,9 +1,9 @@
 //! Slots: where logical pages lie in a block of each mode.
 //!
-//! A slot is named by a page index of its block, so that a block which changes mode in place
-//! (guard levels by in-place reprogramming) keeps the names of the slots it keeps. Modes repeat a
-//! small group of pages; within it a table says which offsets are slots and which pages each
-//! touches. A block whose last group would be cut short does not use it.
+//! A slot is named by a page index of its block. So a block that changes mode in place (guard
+//! levels by in-place reprogramming) keeps the names of the slots that it keeps. Modes repeat a
+//! small group of pages. A table of the group lists which offsets are slots and which pages each
+//! uses. A last group that would be cut short is not used.
 
 use crate::{Each, Geometry, Mode, PageRange};
 
@@ -85,11 +85,11 @@ impl Layout {
 
     /// A block of a write-once code of rate two thirds, in its first and in its second generation.
     ///
-    /// Pages whose second program would destroy others (Grupp 3.5) hold a logical page each as it
-    /// is. Of the others, in order of address, each three hold two: the first and the second share
-    /// the middle page, whose program waits for both. What three do not divide holds plain data.
-    /// A third page that lies further on is programmed on the way, with the slot that comes then.
-    /// The second generation has the slots of the groups of three only.
+    /// Pages whose second program would destroy others (Grupp 3.5) hold one logical page each. Of
+    /// the others, in order of address, each three hold two: the first and the second share the
+    /// middle page, whose program waits for both. Pages left over by groups of three hold plain
+    /// data. A third page that lies further on is programmed on the way, with the next slot. The
+    /// second generation has only the slots of the groups of three.
     pub fn write_once(geometry: &Geometry) -> (Self, Self) {
         let pages = geometry.pages_per_block();
         let safe: Vec<u32> =
@@ -153,7 +153,7 @@ impl Layouts {
     pub fn new(pages: u32) -> Self {
         let modes = Each::from_fn(|mode| match mode {
             Mode::Full => Layout::plain(),
-            Mode::Low => Layout::guard_levels(),
+            Mode::LowDensity => Layout::guard_levels(),
             Mode::Wom1 | Mode::Wom2 => Layout::two_thirds(),
         });
         Self { pages, row: 1, modes }
@@ -272,7 +272,7 @@ mod tests {
     fn slots_of_every_mode() {
         let l = Layouts::new(7);
         assert_eq!(names(&l, Mode::Full), [0, 1, 2, 3, 4, 5, 6]);
-        assert_eq!(names(&l, Mode::Low), [0, 1, 3, 4]);
+        assert_eq!(names(&l, Mode::LowDensity), [0, 1, 3, 4]);
         assert_eq!(names(&l, Mode::Wom1), [0, 1, 3, 4]);
         for mode in Mode::ALL {
             assert_eq!(l.slots(mode) as usize, names(&l, mode).len(), "{mode:?}");
@@ -292,7 +292,7 @@ mod tests {
         let rows = Layouts::of(&Geometry::new(shape).unwrap().with_units(units).unwrap());
         let pages = Layouts::new(7);
         assert_eq!(Layouts::of(&flash), pages);
-        for mode in [Mode::Full, Mode::Low] {
+        for mode in [Mode::Full, Mode::LowDensity] {
             let expected: Vec<u32> =
                 names(&pages, mode).into_iter().flat_map(|page| page * 4..page * 4 + 4).collect();
             assert_eq!(names(&rows, mode), expected, "{mode:?}");
@@ -328,8 +328,8 @@ mod tests {
         Geometry::new(shape).unwrap().with_order(order).unwrap()
     }
 
-    /// Whatever the order of pages, the first generation programs each page once and in ascending
-    /// order, and the second only pages that endure it.
+    /// In every order of pages, the first generation programs each page once and in ascending
+    /// order. The second programs only pages that endure it.
     #[test]
     fn write_once_blocks_keep_the_rules_of_flash() {
         let orders = [
@@ -362,7 +362,7 @@ mod tests {
                     let read = l.read(Mode::Wom1, slot);
                     assert_eq!(l.read(Mode::Wom2, slot), read, "a slot stays where it is");
                     assert_eq!(kept, read.count == 1, "plain slots are kept, coded ones not");
-                    // What a second program writes is not what a kept slot is read from.
+                    // A second program never writes the page from which a kept slot is read.
                     assert!(!kept || !again.contains(&read.first));
                 }
             }
@@ -399,7 +399,7 @@ mod tests {
         let l = Layouts::new(6);
         assert_eq!(l.read(Mode::Wom1, 3), PageRange::new(3, 2));
         assert_eq!(l.read(Mode::Wom1, 4), PageRange::new(4, 2));
-        assert_eq!(l.read(Mode::Low, 4), PageRange::new(4, 1));
-        assert!(!l.is_slot(Mode::Low, 2));
+        assert_eq!(l.read(Mode::LowDensity, 4), PageRange::new(4, 1));
+        assert!(!l.is_slot(Mode::LowDensity, 2));
     }
 }

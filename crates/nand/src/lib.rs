@@ -1,6 +1,6 @@
-//! The flash device: its geometry, commands, cell layouts and timing, the physics of its cells, cells
-//! that hold bits, and a strict referee that stops the run when a command breaks the rules of NAND flash. It has no
-//! queue and no clock.
+//! The flash device: geometry, commands, cell layouts and timing, the physics of cells, and cells
+//! that hold bits. The array stops the run when a command breaks the rules of NAND flash. This
+//! crate has no queue and no clock.
 
 mod account;
 mod array;
@@ -22,13 +22,13 @@ pub mod physics;
 pub use account::{Cause, Part, Parts, Source, reserved};
 pub use array::{Array, BlockStates};
 pub use command::{Command, Level, Mode, Tag, Verb};
-pub use each::{Counted, Each, Key, Never, Packed, words};
+pub use each::{Each, Key, KeyPlace, Never, Packed, words};
 pub use energy::Energies;
 pub use geometry::{
     BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, Units,
 };
 pub use layout::{Layout, Layouts, SlotSpan};
-pub use operation::{Op, OpView, Operation, Outcome, Route, Slots, Waited};
+pub use operation::{OpKind, OpView, Operation, Outcome, Route, Slots, Waited};
 pub use order::PageOrder;
 pub use range::PageRange;
 pub use soft::SoftReads;

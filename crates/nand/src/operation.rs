@@ -1,5 +1,5 @@
-//! A flash operation as a value: whoever decides on one builds it, a device carries it out and returns it
-//! with its outcome.
+//! A flash operation as a value. Its author builds it, a device carries it out and returns it with
+//! its outcome.
 
 use crate::{Level, Mode, Ppn, Source, Tag, Verb};
 use kernel::{Prio, Time};
@@ -68,20 +68,20 @@ pub enum Route {
     /// Over the channel.
     Channel,
     /// The data stay in the die: a read leaves them in the page register, a program takes them from there.
-    Stays,
+    Copyback,
     /// A read left data in the page register, and they are not programmed from there: they leave it over
     /// the channel before the data of this program enter.
-    RegisterOut,
+    DataOut,
 }
 
 /// A flash operation.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Operation {
-    /// What is done.
+    /// The kind of work.
     pub verb: Verb,
-    /// Where. Of an erase, the first slot of the block; of a reprogramming, as many slots from that on as the
-    /// block has programmed wordlines. `None`: a read of a page that has no place, which takes the time
-    /// of a page.
+    /// The place. For an erase it is the first slot of the block. For a reprogramming it is one
+    /// slot for each programmed wordline, from the first on. `None` is a read of a page without a
+    /// place, which takes the time of a page.
     pub slots: Option<Slots>,
     /// Of a reprogramming: top pages that need not be read, because they have just been copied.
     pub known: u16,
@@ -115,7 +115,7 @@ impl Operation {
     }
 }
 
-/// What came of an operation.
+/// The outcome of an operation.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// It was carried out.
@@ -127,8 +127,8 @@ pub enum Outcome {
 /// One kind of waiting operation on a die: the first of its lane.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct OpView {
-    /// What it does.
-    pub op: Op,
+    /// The work.
+    pub op: OpKind,
     /// How urgent it is.
     pub prio: Prio,
     /// The order in which operations (or the jobs they belong to) came to the die.
@@ -141,15 +141,15 @@ pub struct Waited {
     /// When it began to wait, for the die or for what it needed before: a block, say. An operation of a
     /// job: when the job asked for it.
     pub since: Time,
-    /// Host reads that the die has begun since this came first of all but reads; 0 for reads, and for
-    /// what came later than another that is no read.
+    /// Host reads that the die has begun since this operation became the first one that is not a
+    /// read. It is 0 for reads, and for operations behind another one that is not a read.
     pub passed: u32,
 }
 
 /// The lanes of a die, by what waits in them.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
-pub enum Op {
+pub enum OpKind {
     /// A host read.
     Read,
     /// A host write.

@@ -18,8 +18,8 @@ pub enum PageOrder {
 }
 
 impl PageOrder {
-    /// Whether a block of so many pages on cells of so many bits can be numbered this way: shadow
-    /// orders take two bits, and as many first as second bits.
+    /// Whether a block of `pages` pages on cells of `bits` bits can be numbered this way. Shadow
+    /// orders need two bits, and as many first as second bits.
     pub fn fits(self, pages: u32, bits: u32) -> bool {
         self == Self::Cyclic || (bits == 2 && pages % (2 << self.shift()) == 0)
     }

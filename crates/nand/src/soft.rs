@@ -1,4 +1,4 @@
-//! What it takes to read a page with finer sensing.
+//! The cost of reading a page with finer sensing.
 
 use crate::physics::{Cell, Ldpc, ReadCost, planes};
 use crate::{Bus, Level, Timing};
@@ -14,9 +14,9 @@ pub struct SoftReads {
 }
 
 impl SoftReads {
-    /// A drive whose times depend on the write level: its table has the times of 1, 3 and 7
-    /// sensings, because AGCR's levels are those that pages written at high, medium and low cost
-    /// need (AGCR 2.2). `None` if the times do not rise.
+    /// The costs for a drive whose times depend on the write level. Its table has the times of 1, 3
+    /// and 7 sensings, because pages written at high, medium and low cost need those (AGCR 2.2).
+    /// `None` if the times do not rise.
     pub fn of_levels(timing: &Timing) -> Option<Self> {
         let [high, medium, low] = Level::ALL.map(|level| timing.read[level]);
         let rise = |a: &[Dur; 4], b: &[Dur; 4]| a.iter().zip(b).all(|(a, b)| a <= b);
@@ -33,7 +33,7 @@ impl SoftReads {
         let types = 0..cell.bits() as usize;
         let mut reads = Self { array: [[Dur::ZERO; 4]; 3], planes: [[0; 4]; 3] };
         for page_type in types {
-            let once = timing.read(Level::Medium, page_type);
+            let once = timing.read(Level::MediumCost, page_type);
             let boundaries = cell.boundaries(page_type).count() as u32;
             for step in 0..3 {
                 let n = boundaries * ldpc.sensings(step);
@@ -109,7 +109,7 @@ mod tests {
     fn a_table_that_falls_is_none() {
         let mut timing = plain(Bus::Included);
         assert!(SoftReads::of_levels(&timing).is_some());
-        timing.read[Level::Low] = [Dur::us(60); 4];
+        timing.read[Level::LowCost] = [Dur::us(60); 4];
         assert_eq!(SoftReads::of_levels(&timing), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What cells remember.
+//! The memory of cells.
 //!
 //! A run for speed stores nothing; a run that checks the data stores a version in every slot, or puts
 //! its bits into cells ([`crate::cells::Bits`]). The choice is a type, so that storing nothing costs
@@ -9,9 +9,9 @@ use kernel::IndexVec;
 
 /// The contents of the array.
 pub trait Store: Send {
-    /// What one slot holds.
+    /// The content of one slot.
     type Page: Copy;
-    /// What the host writes: some mark of the logical page and of the order of writes.
+    /// The data that the host writes: a mark of the logical page and of the order of writes.
     fn stamp(owner: u32, order: u64) -> Self::Page;
     /// Whether what was read can be the data of logical page `owner`.
     fn is_of(page: Self::Page, owner: u32) -> bool;
@@ -29,7 +29,7 @@ pub trait Store: Send {
     /// From here on slots of a block are written over its complete first generation.
     #[inline(always)]
     fn begin_second_generation(&mut self, _block: BlockId) {}
-    /// A block in [`Mode::Full`] is reprogrammed in place to [`Mode::Low`].
+    /// A block in [`Mode::Full`] is reprogrammed in place to [`Mode::LowDensity`].
     #[inline(always)]
     fn reprogram_to_low(&mut self, _block: BlockId) {}
 }

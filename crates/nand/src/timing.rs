@@ -17,8 +17,8 @@ pub enum Bus {
     },
 }
 
-/// What a command takes, part by part. The array's part follows the first turn on the channel at
-/// once; the second turn is asked for when the array is done.
+/// The parts of a command's time. The array's part follows the first turn on the channel at once.
+/// The second turn is requested when the array is done.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Segments {
     /// On the channel: command cycles, and data on its way into the die.

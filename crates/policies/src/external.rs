@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use ftl::{
     Access, AccessKind, Balance, Blocks, Coding, Cost, Dest, FreePick, FtlView, Future, Hold,
-    HostDest, Interests, LevelTimes, Life, Load, Lpn, NextLife, Op, OpView, Order, PageChoice,
+    HostDest, Interests, LevelTimes, Life, Load, Lpn, NextLife, OpKind, OpView, Order, PageChoice,
     Pages, Pick, Placement, Plan, PlaneView, Pool, Queues, ReadDisturb, Role, State, Step,
     StreamId, StreamSpec, Throttle, Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
 };

@@ -3,9 +3,9 @@
 /// Makes a family from the list of its policies and the methods of its trait.
 ///
 /// A policy is a module beside the list that exports `INFO` and `new`, which takes the checked
-/// parameters. The list declares the modules and gives each a variant of one enum, so that dispatch
-/// is a match that the compiler sees through; a boxed variant takes a policy from outside. The
-/// first policy is the one of a drive that names none.
+/// parameters. The list declares the modules and gives each a variant of one enum, so the dispatch
+/// is a match that the compiler can inline. A boxed variant takes a policy from outside. The first
+/// policy is the default.
 macro_rules! family {
     ($d:tt $(#[$doc:meta])* $name:ident: $trait:ident { $($module:ident: $policy:ty),+ $(,)? }
         $($methods:tt)*) => {

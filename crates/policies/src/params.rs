@@ -68,7 +68,7 @@ impl Params {
         family: &str,
         policy: &str,
         declared: &[ParamInfo],
-        given: &Map<String, Value>,
+        spec: &Map<String, Value>,
         errors: &mut Vec<PolicyError>,
     ) -> Self {
         let mut error = |key: &str, message: String, suggestion: Option<String>| {
@@ -80,7 +80,7 @@ impl Params {
                 suggestion,
             });
         };
-        for key in given.keys() {
+        for key in spec.keys() {
             if !declared.iter().any(|p| p.name == key) {
                 let names: Vec<&str> = declared.iter().map(|p| p.name).collect();
                 let message = if names.is_empty() {
@@ -96,7 +96,7 @@ impl Params {
         }
         let mut values = Map::new();
         for param in declared {
-            let text = given.get(param.name).map_or_else(|| param.default.to_owned(), plain_text);
+            let text = spec.get(param.name).map_or_else(|| param.default.to_owned(), plain_text);
             if let Some(value) = param.kind.parse(&text) {
                 values.insert(param.name.to_owned(), value);
                 continue;

@@ -5,7 +5,7 @@ use crate::external::{External, Supplier};
 use crate::info::{DriveParts, Family, Idle, PolicyInfo, Wanted};
 use crate::params::{Params, PolicyError};
 use crate::{coding, cost, order, page_choice, placement, read_disturb, throttle, victim, wear};
-use ftl::{Coding, Cost, Kit, PageChoice, Policies, ReadDisturb};
+use ftl::{Coding, Cost, PageChoice, Policies, PolicyTypes, ReadDisturb};
 use kernel::nearest;
 use nand::{Geometry, Layouts, Nothing, Store};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ pub struct BuiltinWith<S>(PhantomData<fn() -> S>);
 /// The built-in policies over cells that remember nothing: the engine that people run.
 pub type Builtin = BuiltinWith<Nothing>;
 
-impl<S: Store + 'static> Kit for BuiltinWith<S> {
+impl<S: Store + 'static> PolicyTypes for BuiltinWith<S> {
     type Store = S;
     type Cost = cost::CostPolicy;
     type Throttle = throttle::ThrottlePolicy;

@@ -27,17 +27,17 @@ const TAG: &str = "CACHEDIR.TAG";
 const NEW: &str = ".new";
 
 /// A folder of states, or none.
-pub(crate) struct Cache(Option<Folder>);
+pub(crate) struct StateFolder(Option<Folder>);
 
 struct Folder {
     path: PathBuf,
     limit: u64,
 }
 
-impl Cache {
+impl StateFolder {
     /// The cache in a folder, without what a crash has left there.
-    pub(crate) fn open(given: Option<CacheOptions>) -> PyResult<Self> {
-        let Some((path, limit)) = given else { return Ok(Self(None)) };
+    pub(crate) fn open(options: Option<CacheOptions>) -> PyResult<Self> {
+        let Some((path, limit)) = options else { return Ok(Self(None)) };
         let limit = Bytes::from_str(&limit).map_err(|e| {
             let text = format!(
                 "FLOATGATE_CACHE_LIMIT is `{limit}`: {e}; it says how much preconditioned drives may \
@@ -73,7 +73,7 @@ impl Folder {
     }
 }
 
-impl StateCache for Cache {
+impl StateCache for StateFolder {
     fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>> {
         let file = open(&self.0.as_ref()?.states().join(key))?;
         // Read is used: the oldest are those that nobody has asked for.

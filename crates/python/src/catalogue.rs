@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use ssd::workload::TraceError;
 use ssd::workload::catalogue::{
-    Catalogue, Citation, Entry, Found, NamePattern, Presence, Quantity, Shelf,
+    Catalogue, Citation, Entry, FoundFile, NamePattern, Presence, Quantity, Shelf,
 };
 
 /// Every trace, the groups that papers used, and what else lies in the folders.
@@ -81,6 +81,6 @@ fn presence(presence: &Presence) -> Value {
     json!({ "state": state, "files": files, "missing": missing })
 }
 
-fn file(found: &Found) -> Value {
+fn file(found: &FoundFile) -> Value {
     json!({ "path": found.path.to_string_lossy(), "bytes": found.bytes })
 }

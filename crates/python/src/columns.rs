@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::{PyOSError, PyTypeError};
 use pyo3::prelude::*;
-use ssd::record::{Column, Table, Values};
+use ssd::record::{Column, RunTable, Values};
 use tables::Writer;
 
 use crate::error::InternalError;
@@ -83,7 +83,7 @@ fn taken(values: &Bound<'_, PyAny>, words: Option<Vec<String>>) -> PyResult<Valu
 pub(crate) fn hand_over(
     py: Python<'_>,
     take: &Py<PyAny>,
-    table: Table,
+    table: RunTable,
     columns: Vec<Column>,
 ) -> PyResult<()> {
     py.check_signals()?;

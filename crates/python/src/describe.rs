@@ -15,7 +15,7 @@ use ssd::workload::standin::{Fitter, Profile};
 use crate::error::{InputError, of_ours, of_trace};
 use crate::open;
 use crate::outside::Outside;
-use crate::worker::Progress;
+use crate::worker::WorkProgress;
 
 /// The options as people write them.
 pub(crate) fn options(
@@ -39,8 +39,8 @@ fn parsed<T: FromStr<Err: Display>>(what: &str, text: &str) -> PyResult<T> {
     text.parse().map_err(|e| InputError::new_err(format!("`{text}` is no {what}: {e}")))
 }
 
-/// The drive that lends a generator its capacity and seed. What else it is made of cannot matter,
-/// so setting it is a mistake.
+/// The drive that lends a generator its capacity and seed. Its other settings have no effect, so
+/// setting them is a mistake.
 pub(crate) fn lender(drive: &str, set: &[String], outside: &Arc<Outside>) -> PyResult<Drive> {
     if let Some(other) = set.iter().find(|s| !s.trim_start().starts_with("workload.")) {
         return Err(InputError::new_err(format!(
@@ -56,7 +56,7 @@ pub(crate) fn describe(
     workload: &dyn Workload,
     shift_bytes: i64,
     options: &Options,
-    tick: &mut dyn FnMut(Progress) -> bool,
+    tick: &mut dyn FnMut(WorkProgress) -> bool,
 ) -> PyResult<Value> {
     let fail = |e: ssd::workload::TraceError| of_trace(&e);
     let about = workload.about();
@@ -69,7 +69,7 @@ pub(crate) fn describe(
         done += batch.len() as u64;
         let now_ns = last.at.as_ns();
         describer.observe(&batch);
-        if !tick(Progress { stage: "describing", done, total: about.requests, now_ns }) {
+        if !tick(WorkProgress { stage: "describing", done, total: about.requests, now_ns }) {
             // The error that stopped it was raised already, and takes precedence.
             return Err(of_ours("stopped by nobody"));
         }
@@ -102,7 +102,7 @@ pub(crate) fn describe(
 /// Fits the model of stand-ins to a workload, in two passes.
 pub(crate) fn fit(
     workload: &dyn Workload,
-    tick: &mut dyn FnMut(Progress) -> bool,
+    tick: &mut dyn FnMut(WorkProgress) -> bool,
 ) -> PyResult<Profile> {
     let fail = |e: ssd::workload::TraceError| of_trace(&e);
     let about = workload.about();
@@ -120,7 +120,7 @@ pub(crate) fn fit(
             } else {
                 fitter.observe(&batch);
             }
-            if !tick(Progress { stage, done, total: about.requests, now_ns }) {
+            if !tick(WorkProgress { stage, done, total: about.requests, now_ns }) {
                 return Err(of_ours("stopped by nobody"));
             }
         }

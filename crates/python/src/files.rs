@@ -11,14 +11,14 @@ use ssd::workload;
 use crate::error::{self, code};
 
 /// The code of an error, and its message.
-pub(crate) type Refused = (&'static str, String);
+pub(crate) type UnusableFile = (&'static str, String);
 
 /// Larger settings files are mistakes.
 pub(crate) const SETTINGS: u64 = 1 << 20;
 
 /// Every byte of a file that should hold `expected` in at most `most` bytes. A pipe would be waited
 /// for and a device has no end, so both are refused before they are opened.
-pub(crate) fn content(path: &Path, expected: &str, most: u64) -> Result<Vec<u8>, Refused> {
+pub(crate) fn content(path: &Path, expected: &str, most: u64) -> Result<Vec<u8>, UnusableFile> {
     let shown = path.display();
     let unusable = |why: String| (code::FILE, format!("{shown}: {why}; expected {expected}"));
     let failed = |error: &io::Error| match error.kind() {
@@ -56,7 +56,12 @@ pub(crate) fn content(path: &Path, expected: &str, most: u64) -> Result<Vec<u8>,
 
 /// The text of a file, without the byte order mark that some editors put first. `lossy`: bytes that
 /// are not UTF-8 are replaced, for programs whose files may have comments in any encoding.
-pub(crate) fn text(path: &Path, expected: &str, most: u64, lossy: bool) -> Result<String, Refused> {
+pub(crate) fn text(
+    path: &Path,
+    expected: &str,
+    most: u64,
+    lossy: bool,
+) -> Result<String, UnusableFile> {
     let bytes = content(path, expected, most)?;
     let shown = path.display();
     if let Some(order) = utf_16(&bytes) {
@@ -97,7 +102,7 @@ const KINDS: [(&str, &str); 8] = [
 
 /// Settings (TOML) of one of the kinds `ours`, which `expected` names in words. A file of another
 /// kind is called by its own name, instead of each of its keys being called unknown.
-pub(crate) fn settings(path: &Path, expected: &str, ours: &[&str]) -> Result<String, Refused> {
+pub(crate) fn settings(path: &Path, expected: &str, ours: &[&str]) -> Result<String, UnusableFile> {
     let text = text(path, expected, SETTINGS, false)?;
     let shown = path.display();
     let other =
@@ -155,7 +160,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-fn input((code, message): Refused) -> PyErr {
+fn input((code, message): UnusableFile) -> PyErr {
     error::input(code, message)
 }
 

@@ -17,9 +17,9 @@ use crate::policy::Policy;
 /// Finds policies in Python.
 pub(crate) struct Finder(pub(crate) Arc<Outside>);
 
-/// `floatgate.policy.finder.Found`.
+/// `floatgate.policy.finder.FoundFile`.
 #[derive(FromPyObject)]
-struct Found {
+struct FoundFile {
     make: Py<PyAny>,
     params: String,
     source: String,
@@ -50,7 +50,7 @@ impl Supplier for Finder {
             if let Ok(refusal) = answer.extract::<(String, Option<String>, Option<String>)>() {
                 return Ok(Err(refuse(refusal)));
             }
-            answer.extract::<Found>().map(Ok)
+            answer.extract::<FoundFile>().map(Ok)
         });
         // Ctrl-C, or a mistake of ours: heard before the errors of the drive.
         let found = found.unwrap_or_else(|e| {

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde_json::Value;
 use ssd::fast_forward::{
-    Demand, DemandError, Plan, fast_forward, measure, page_program_ns, plan_of, value,
+    Demand, DemandError, ForwardPlan, fast_forward, measure, page_program_ns, plan_of, value,
 };
 use ssd::kernel::Dur;
 use ssd::policies::Family;
@@ -11,15 +11,15 @@ use ssd::workload::Workload;
 use ssd::{Drive, StateCache};
 
 use crate::error::{InputError, WorkloadError, of_ours, of_run, of_trace};
-use crate::open::{self, How};
-use crate::worker::Progress;
+use crate::open::{self, OpenSpec};
+use crate::worker::WorkProgress;
 
 /// The demand.
 pub(crate) struct What<'a> {
     pub(crate) workload: Option<&'a str>,
     /// Bytes of each second, and pages where they are not the whole pages of these.
     pub(crate) demand: Option<(Vec<f64>, Option<Vec<f64>>)>,
-    pub(crate) how: How,
+    pub(crate) spec: OpenSpec,
 }
 
 /// The rest of the question, checked.
@@ -86,10 +86,10 @@ impl Asked {
 pub(crate) fn demand(
     drive: &Drive,
     name: &str,
-    how: &How,
-    tick: &mut dyn FnMut(Progress) -> bool,
+    spec: &OpenSpec,
+    tick: &mut dyn FnMut(WorkProgress) -> bool,
 ) -> PyResult<Demand> {
-    gone_through(drive, &*open::workload(drive, name, how)?, tick)
+    gone_through(drive, &*open::workload(drive, name, spec)?, tick)
 }
 
 fn of_demand(error: DemandError) -> PyErr {
@@ -102,10 +102,10 @@ fn of_demand(error: DemandError) -> PyErr {
 fn gone_through(
     drive: &Drive,
     workload: &dyn Workload,
-    tick: &mut dyn FnMut(Progress) -> bool,
+    tick: &mut dyn FnMut(WorkProgress) -> bool,
 ) -> PyResult<Demand> {
     let total = workload.about().requests;
-    let mut watch = |done| tick(Progress { stage: "reading", done, total, now_ns: 0 });
+    let mut watch = |done| tick(WorkProgress { stage: "reading", done, total, now_ns: 0 });
     let page_bytes = drive.geometry.page_size().get();
     let found = Demand::watched(workload, page_bytes, drive.host.speed, &mut watch);
     let found = found.map_err(of_demand)?;
@@ -117,10 +117,10 @@ pub(crate) fn forward(
     what: &What<'_>,
     asked: &Asked,
     cache: &mut dyn StateCache,
-    tick: &mut dyn FnMut(Progress) -> bool,
+    tick: &mut dyn FnMut(WorkProgress) -> bool,
 ) -> PyResult<Value> {
     let page_bytes = drive.geometry.page_size().get();
-    let workload = what.workload.map(|name| open::workload(drive, name, &what.how)).transpose()?;
+    let workload = what.workload.map(|name| open::workload(drive, name, &what.spec)).transpose()?;
     let demand = match (&what.demand, &workload) {
         (Some((bytes, None)), None) => Demand::of_bytes(bytes, page_bytes).map_err(of_demand)?,
         (Some((bytes, Some(pages))), None) => {
@@ -154,11 +154,12 @@ pub(crate) fn forward(
     let measured_ns = measured.map(|m| m.page_write_ns);
     let service = asked.page_write_ns.or(measured_ns).unwrap_or_else(|| page_program_ns(drive));
     let (bins, epochs, first, periods) = asked.keep;
-    let mut plan = Plan { bins, epochs, periods: (first, periods), ..plan_of(drive, &demand, waf) };
+    let mut plan =
+        ForwardPlan { bins, epochs, periods: (first, periods), ..plan_of(drive, &demand, waf) };
     plan.target = asked.target.unwrap_or(plan.target);
     let outcome = fast_forward(&plan, &mut |done, total| {
         let total = Some(total);
-        tick(Progress { stage: "fast-forward", done, total, now_ns: 0 })
+        tick(WorkProgress { stage: "fast-forward", done, total, now_ns: 0 })
     });
     let outcome = outcome.ok_or_else(|| of_ours("stopped by nobody"))?;
     Ok(value(drive, what.workload, measured.as_ref(), service, &plan, &outcome))

@@ -12,20 +12,20 @@ use ssd::workload::About;
 use ssd::workload::catalogue::{Catalogue, Presence, Shelf};
 
 use crate::cache::{content, keep};
-use crate::open::{How, is_trace};
+use crate::open::{OpenSpec, is_trace};
 
 /// A place in the folder where such things are kept; none if it is not a file.
-pub(crate) struct Place {
+pub(crate) struct KnownPlace {
     folder: PathBuf,
     name: String,
     /// The key behind the path's digest: two keys with one digest are told apart.
     key: String,
 }
 
-impl Place {
-    pub(crate) fn of(folder: PathBuf, build: &str, name: &str, how: &How) -> Option<Self> {
-        let mut key = format!("{build} {}", how.key());
-        for file in files(name, how)? {
+impl KnownPlace {
+    pub(crate) fn of(folder: PathBuf, build: &str, name: &str, spec: &OpenSpec) -> Option<Self> {
+        let mut key = format!("{build} {}", spec.key());
+        for file in files(name, spec)? {
             let meta = fs::metadata(&file).ok()?;
             let changed = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
             let place = fs::canonicalize(&file).ok()?;
@@ -86,13 +86,13 @@ pub(crate) fn described(about: &About) -> Value {
 }
 
 /// The files that a trace is read from, if they are there.
-fn files(name: &str, how: &How) -> Option<Vec<PathBuf>> {
+fn files(name: &str, spec: &OpenSpec) -> Option<Vec<PathBuf>> {
     if is_trace(name) {
         return Some(vec![name.into()]);
     }
     let catalogue = Catalogue::built_in();
     let entry = catalogue.get(name)?;
-    let found = match Shelf::look(&how.traces).ok()?.presence(&catalogue, entry) {
+    let found = match Shelf::look(&spec.traces).ok()?.presence(&catalogue, entry) {
         Presence::There(files) => files,
         Presence::Partly(files, _) if entry.parts.is_empty() => files,
         _ => return None,

@@ -26,6 +26,7 @@ mod open;
 mod outside;
 mod physics;
 mod policy;
+mod session;
 mod stopwatch;
 mod views;
 mod worker;
@@ -40,19 +41,19 @@ mod _core {
     use pyo3::prelude::*;
     use serde_json::json;
     use sha2::{Digest, Sha256};
-    use ssd::bench::Plan;
-    use ssd::record::{Sink, Table};
-    use ssd::workload::Tally;
-    use ssd::{Progress, Stage, Timing};
+    use ssd::bench::BenchPlan;
+    use ssd::record::{RunTable, Sink};
+    use ssd::workload::ReadTally;
+    use ssd::{Progress, Stage, WallTimes};
 
-    use crate::cache::{Cache, CacheOptions};
+    use crate::cache::{CacheOptions, StateFolder};
     #[pymodule_export]
     use crate::columns::{Rows, TableFile};
     #[pymodule_export]
     use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
     #[pymodule_export]
     use crate::files::{content_of, settings_of, text_of};
-    use crate::known::{self, Place};
+    use crate::known::{self, KnownPlace};
     #[pymodule_export]
     use crate::live::Stop;
     #[pymodule_export]
@@ -60,6 +61,8 @@ mod _core {
     use crate::outside::Outside;
     #[pymodule_export]
     use crate::physics::{Cell, Recovery, correctable, program_us, read_us, reprogram_wear};
+    #[pymodule_export]
+    use crate::session::PySession;
     use crate::stopwatch::Stopwatch;
     #[pymodule_export]
     use crate::views::{
@@ -113,9 +116,8 @@ mod _core {
         lists::formats()
     }
 
-    /// What `--columns` says: of each column what it holds, its name or number, the unit in
-    /// nanoseconds or bytes (0: dates; nothing: it is not said), and words for operations with
-    /// their numbers.
+    /// The meaning of `--columns`. Each column has its content, its name or number, and its unit in
+    /// nanoseconds or bytes (0: dates; None: not given). Operations have words with their numbers.
     #[pyfunction]
     fn columns(text: &str) -> PyResult<Vec<lists::NamedColumn>> {
         lists::columns(text).map_err(InputError::new_err)
@@ -153,8 +155,8 @@ mod _core {
         name.map_or_else(|| Some(ssd::config::chips()), ssd::config::chip).map(|c| c.to_string())
     }
 
-    /// What the test bench finds out about a built-in chip with so many samples and blocks of each,
-    /// as JSON; nothing if there is none of that name.
+    /// The results of the test bench for a built-in chip, with numbers of samples and of blocks of
+    /// each, as JSON; None if there is no chip of that name.
     #[pyfunction]
     #[pyo3(signature = (name, *, samples, blocks, seed, progress, finder))]
     fn bench(
@@ -166,12 +168,12 @@ mod _core {
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<Option<String>> {
-        let read = Tally::NONE;
+        let read = ReadTally::NONE;
         worker::run(py, Outside::new(finder), progress, None, read, move |tick, _| {
             let start = Stopwatch::start();
-            let plan = Plan { chips: samples, blocks, seed, ..Plan::PAPER };
+            let plan = BenchPlan { chips: samples, blocks, seed, ..BenchPlan::PAPER };
             let found = ssd::bench::bench(&name, &plan, &mut |stage, done, total| {
-                tick(worker::Progress { stage, done, total: Some(total), now_ns: 0 })
+                tick(worker::WorkProgress { stage, done, total: Some(total), now_ns: 0 })
             });
             Ok(found.map(|mut value| {
                 value["timing"] = start.timing();
@@ -310,11 +312,13 @@ mod _core {
         })
     }
 
-    /// Whether a run can start, and what it will be, found out without starting it; as JSON:
-    /// `config`, its resolved drive; `workload`, what is known of it, or null where only a run can
-    /// tell what is wrong with it; `state`, the name of the preconditioned drive that it shares
-    /// with others, if any; `memory`, the bytes that simulating it takes at most; `repeatable`,
-    /// whether its name says all that goes in.
+    /// Whether a run can start, and its facts, found without starting it, as JSON:
+    ///
+    /// * `config`: its resolved drive.
+    /// * `workload`: its known facts, or null if only a run can find its mistakes.
+    /// * `state`: the name of the preconditioned drive that it shares with others, if any.
+    /// * `memory`: the greatest number of bytes that simulating it needs.
+    /// * `repeatable`: whether its name covers all of its inputs.
     #[pyfunction]
     #[pyo3(signature = (
         drive, workload, *, build, set, policy, seed, reading, cache, progress, finder
@@ -337,10 +341,10 @@ mod _core {
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let mut drive = open::set_up(drive, &workload)?;
-        let traces = Cache::open(cache)?.traces();
-        let place = traces.and_then(|folder| Place::of(folder, &build, &workload, &reading));
+        let traces = StateFolder::open(cache)?.traces();
+        let place = traces.and_then(|folder| KnownPlace::of(folder, &build, &workload, &reading));
         drive.build = build;
-        let mut about = place.as_ref().and_then(Place::load);
+        let mut about = place.as_ref().and_then(KnownPlace::load);
         if about.is_none() {
             let is_file = open::is_trace(&workload);
             if is_file {
@@ -370,11 +374,11 @@ mod _core {
         Ok(value.to_string())
     }
 
-    /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept,
-    /// and how much they may take; `rows` is called with the name of a table, one of `tables`, and
-    /// some rows of it; `finder` finds policies in Python. With `years` the run is to name years,
-    /// on a part of the drive where that is enough; the text says why there is no model of the
-    /// cells, and is empty where there is one.
+    /// One run; its result as JSON. `cache` names the folder of preconditioned drives, and its
+    /// greatest size. `rows` is called with the name of a table, one of `tables`, and some rows of
+    /// it. `finder` finds policies in Python. With `years` the run computes a lifetime, on a part
+    /// of the drive if that is enough. The text is the reason for having no model of the cells, and
+    /// is empty if there is one.
     #[pyfunction]
     #[pyo3(signature = (
         drive, workload, *, build, set, policy, seed, reading, cache, progress, rows, tables, finder,
@@ -398,14 +402,14 @@ mod _core {
         years: Option<String>,
     ) -> PyResult<String> {
         let reading = reading.checked(&workload)?;
-        let mut cache = Cache::open(cache)?;
+        let mut cache = StateFolder::open(cache)?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let mut drive = open::set_up(drive, &workload)?;
         drive.build = build;
-        let wanted = move |table: Table| tables.iter().any(|name| name == table.name());
-        drive.recording.requests &= wanted(Table::Requests);
-        drive.recording.snapshots = wanted(Table::Snapshots);
+        let wanted = move |table: RunTable| tables.iter().any(|name| name == table.name());
+        drive.recording.requests &= wanted(RunTable::Requests);
+        drive.recording.snapshots = wanted(RunTable::Snapshots);
         if let Some(why) = years {
             drive = drive.for_years((!why.is_empty()).then_some(why));
         }
@@ -428,7 +432,7 @@ mod _core {
             let report = ssd::run_recorded(&drive, workload, &mut cache, &mut watch, sink);
             outside.verdict()?;
             let mut report = report.map_err(|e| error::of_run(&e))?;
-            report.set_timing(Timing {
+            report.set_timing(WallTimes {
                 wall: start.wall(),
                 cpu: start.cpu(),
                 running: running.wall(),
@@ -467,33 +471,33 @@ mod _core {
         tables: Vec<String>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
-        let mut cache = Cache::open(cache)?;
+        let mut cache = StateFolder::open(cache)?;
         let outside = Outside::new(finder);
         let mut drive = open::drive(drive, &live::settings(set), &policy, seed, &outside)?;
         drive.build = build;
-        let wanted = move |table: Table| tables.iter().any(|name| name == table.name());
-        drive.recording.requests &= wanted(Table::Requests);
-        drive.recording.snapshots = wanted(Table::Snapshots);
+        let wanted = move |table: RunTable| tables.iter().any(|name| name == table.name());
+        drive.recording.requests &= wanted(RunTable::Requests);
+        drive.recording.snapshots = wanted(RunTable::Snapshots);
         memory::check(&drive)?;
         let address = live::address(unix, listen)?;
         let pace = live::pace(slowdown)?;
         let options = ::live::Options { address, insecure, control, store, record, pace };
         let stop = stop.flag();
-        worker::run(py, Arc::clone(&outside), progress, rows, Tally::NONE, move |tick, sink| {
+        worker::run(py, Arc::clone(&outside), progress, rows, ReadTally::NONE, move |tick, sink| {
             let start = Stopwatch::start();
             let sink = sink.map(|mut sink| -> Sink {
                 Box::new(move |table, rows| !wanted(table) || sink(table, rows))
             });
             let served = live::serve(&drive, &options, &mut cache, &stop, &opened, tick, sink);
             outside.verdict()?;
-            let (mut report, running, how) = served?;
-            report.set_timing(Timing {
+            let (mut report, running, how_served) = served?;
+            report.set_timing(WallTimes {
                 wall: start.wall(),
                 cpu: start.cpu(),
                 running: running.as_secs_f64(),
             });
             let mut value = report.value().clone();
-            value["timing"]["live"] = how;
+            value["timing"]["live"] = how_served;
             Ok(value.to_string())
         })
     }
@@ -513,13 +517,13 @@ mod _core {
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
-        let how = reading.checked(&workload)?;
+        let spec = reading.checked(&workload)?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &[], seed, &outside)?;
         let drive = open::set_up(drive, &workload)?;
         let (bytes, pages) =
-            worker::run(py, outside, progress, None, how.tally(), move |tick, _| {
-                Ok(forward::demand(&drive, &workload, &how, tick)?.columns())
+            worker::run(py, outside, progress, None, spec.tally(), move |tick, _| {
+                Ok(forward::demand(&drive, &workload, &spec, tick)?.columns())
             })?;
         Ok([bytes.into_pyarray(py), pages.into_pyarray(py)])
     }
@@ -551,20 +555,20 @@ mod _core {
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
-        let how = reading.checked(workload.as_deref().unwrap_or_default())?;
+        let spec = reading.checked(workload.as_deref().unwrap_or_default())?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let mut drive = open::set_up(drive, workload.as_deref().unwrap_or_default())?;
         drive.build = build;
         let asked = forward::Asked::new(&drive, waf, page_write, target, step, keep)?;
-        let mut cache = Cache::open(cache)?;
+        let mut cache = StateFolder::open(cache)?;
         if waf.is_none() {
             memory::check(&drive)?;
         }
-        let read = how.tally();
+        let read = spec.tally();
         worker::run(py, Arc::clone(&outside), progress, None, read, move |tick, _| {
             let start = Stopwatch::start();
-            let what = forward::What { workload: workload.as_deref(), demand, how };
+            let what = forward::What { workload: workload.as_deref(), demand, spec };
             let value = forward::forward(&drive, &what, &asked, &mut cache, tick);
             outside.verdict()?;
             let mut value = value?;

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use live::{Address, Options, Pace, Ready};
+use live::{Address, Options, Ready, TimePace};
 use pyo3::prelude::*;
 use serde_json::Value;
 use ssd::record::Sink;
 use ssd::{Drive, Report, RunError, Stage};
 
-use crate::cache::Cache;
+use crate::cache::StateFolder;
 use crate::error::{InputError, code, input, of_ours, of_place, of_run};
-use crate::worker::Progress;
+use crate::worker::WorkProgress;
 
 /// Tells a server to end: it answers what it has, and gives its result.
 #[pyclass(frozen, module = "floatgate._core")]
@@ -55,10 +55,10 @@ pub(crate) fn address(unix: Option<PathBuf>, listen: Option<String>) -> PyResult
     }
 }
 
-pub(crate) fn pace(slowdown: Option<f64>) -> PyResult<Pace> {
+pub(crate) fn pace(slowdown: Option<f64>) -> PyResult<TimePace> {
     match slowdown {
-        None => Ok(Pace::Fast),
-        Some(slowdown) if (1e-3..=1e6).contains(&slowdown) => Ok(Pace::Real { slowdown }),
+        None => Ok(TimePace::Fast),
+        Some(slowdown) if (1e-3..=1e6).contains(&slowdown) => Ok(TimePace::Real { slowdown }),
         Some(slowdown) => Err(InputError::new_err(format!(
             "a slowdown of {slowdown} is not between 0.001 and 1,000,000"
         ))),
@@ -70,10 +70,10 @@ pub(crate) fn pace(slowdown: Option<f64>) -> PyResult<Pace> {
 pub(crate) fn serve(
     drive: &Drive,
     options: &Options,
-    cache: &mut Cache,
+    cache: &mut StateFolder,
     stop: &AtomicBool,
     opened: &Py<PyAny>,
-    tick: &mut dyn FnMut(Progress) -> bool,
+    tick: &mut dyn FnMut(WorkProgress) -> bool,
     sink: Option<Sink>,
 ) -> PyResult<(Report, Duration, Value)> {
     let not_open = |e: &RunError| match e {
@@ -93,7 +93,8 @@ pub(crate) fn serve(
         let go_on = p.stage == Stage::Running || tick(p.into());
         go_on && !stop.load(Ordering::Relaxed)
     };
-    let mut session = ssd::open_session(drive, cache, watch).map_err(|e| not_open(&e))?;
+    let mut session = ssd::open_session(drive, ssd::Client::BlockDevice, cache, watch)
+        .map_err(|e| not_open(&e))?;
     if let Some(sink) = sink {
         session.record(sink);
     }
@@ -103,7 +104,7 @@ pub(crate) fn serve(
             live::Stage::Recovering => "recovering",
             live::Stage::Serving => "serving",
         };
-        tick(Progress { stage, done: p.done, total: p.total, now_ns: p.now.as_ns() })
+        tick(WorkProgress { stage, done: p.done, total: p.total, now_ns: p.now.as_ns() })
     };
     let (report, how) = ready.serve(session, stop, look).map_err(failed)?;
     Ok((report, start.elapsed(), how))

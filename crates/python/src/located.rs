@@ -2,13 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use ssd::config::{self, Kind, Mark, Node, Place, Table, Value};
+use ssd::config::{self, ConfigErrorKind, Mark, Node, TextPlace, TomlTable, Value};
 
 type Located<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Vec<(usize, String)>);
 
-/// The content of a TOML text: tables, lists, texts, numbers and truth values as Python has them;
-/// the line, from 1, in which each key and each element of a list begins, by the way to it, keys
-/// and positions; and what is wrong, by line: then the others are not whole.
+/// The content of a TOML text: tables, lists, texts, numbers and truth values as Python values.
+/// Then the line, from 1, in which each key and each element of a list begins, by its path of keys
+/// and positions. Then the mistakes, by line; with mistakes, the others are not complete.
 #[pyfunction]
 pub(crate) fn located<'py>(py: Python<'py>, text: &str) -> PyResult<Located<'py>> {
     let starts = text.match_indices('\n').map(|(at, _)| at + 1).collect();
@@ -18,12 +18,12 @@ pub(crate) fn located<'py>(py: Python<'py>, text: &str) -> PyResult<Located<'py>
         let Mark { place, label } = &error.marks[0];
         let (at, why) = match error.kind {
             // A missing end is reported after the last part that is there.
-            Kind::Syntax => {
+            ConfigErrorKind::Syntax => {
                 let at = place.start().min(text.trim_end().len());
                 (at, format!("{}: {label}", error.message))
             }
             // All else that looks like a value is one.
-            _ => (place.start(), "this is no whole number of 64 bits".to_owned()),
+            _ => (place.start(), "this is not a whole number of 64 bits".to_owned()),
         };
         reader.wrong.push((reader.line(at), why));
     }
@@ -47,7 +47,11 @@ impl<'py> Reader<'py> {
         self.starts.partition_point(|start| *start <= at) + 1
     }
 
-    fn table(&mut self, table: Table, path: &[Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyDict>> {
+    fn table(
+        &mut self,
+        table: TomlTable,
+        path: &[Bound<'py, PyAny>],
+    ) -> PyResult<Bound<'py, PyDict>> {
         let mut entries: Vec<_> = table.0.into_iter().collect();
         entries.sort_by_key(|(_, entry)| entry.key.start());
         let values = PyDict::new(self.py);
@@ -62,7 +66,7 @@ impl<'py> Reader<'py> {
     fn value(
         &mut self,
         node: Node,
-        place: &Place,
+        place: &TextPlace,
         path: &[Bound<'py, PyAny>],
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {

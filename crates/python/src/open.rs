@@ -15,7 +15,7 @@ use ssd::workload::catalogue::Catalogue;
 use ssd::workload::standin::{Length, Profile};
 use ssd::workload::{
     self, About, AddressWrap, Composition, Generator, Named, OutOfRange, PartText, Pattern,
-    ReadOptions, Steps, Tally, Workload, digest, open_trace,
+    ReadOptions, ReadTally, Steps, Workload, digest, open_trace,
 };
 use ssd::{ConfigError, Drive, Layers, RunError};
 
@@ -142,7 +142,7 @@ pub(crate) struct ReadingOptions {
 
 /// The same, checked.
 #[derive(Clone, Debug)]
-pub(crate) struct How {
+pub(crate) struct OpenSpec {
     options: ReadOptions,
     /// As the user wrote it, where that is for a table with named columns.
     columns: Option<String>,
@@ -165,7 +165,7 @@ fn parsed<T: FromStr<Err = String>>(text: Option<&str>) -> Result<Option<T>, Str
 
 impl ReadingOptions {
     /// For the workload that is called `workload`.
-    pub(crate) fn checked(self, workload: &str) -> PyResult<How> {
+    pub(crate) fn checked(self, workload: &str) -> PyResult<OpenSpec> {
         let steps = Steps {
             slice: parsed(self.slice.as_deref()).map_err(InputError::new_err)?,
             first: self.first,
@@ -181,18 +181,19 @@ impl ReadingOptions {
             process: self.process,
             flow_by: parsed(self.flow_by.as_deref()).map_err(InputError::new_err)?,
             skip_bad: self.skip_bad,
-            tally: Tally::new(),
+            tally: ReadTally::new(),
             ..ReadOptions::default()
         };
         let opener = Opener::new(self.tables);
         let (columns, table) = (None, false);
-        let how = How { options, columns, table, steps, traces: self.traces, opener, depth: 0 };
-        how.reading(workload, self.format.as_deref(), self.columns.as_deref())
+        let spec =
+            OpenSpec { options, columns, table, steps, traces: self.traces, opener, depth: 0 };
+        spec.reading(workload, self.format.as_deref(), self.columns.as_deref())
             .map_err(InputError::new_err)
     }
 }
 
-impl How {
+impl OpenSpec {
     /// The same with a format and columns, which are other words for a table.
     fn reading(
         mut self,
@@ -225,12 +226,12 @@ impl How {
         let (columns, table, steps) = (None, false, Steps::default());
         let (traces, opener) = (self.traces.clone(), self.opener.clone());
         let depth = self.depth + 1;
-        let how = Self { options, columns, table, steps, traces, opener, depth };
-        how.reading(workload, part.format.as_deref(), part.columns.as_deref())
+        let spec = Self { options, columns, table, steps, traces, opener, depth };
+        spec.reading(workload, part.format.as_deref(), part.columns.as_deref())
     }
 
     /// The counter of records that are read.
-    pub(crate) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> ReadTally {
         self.options.tally.clone()
     }
 
@@ -265,13 +266,17 @@ impl How {
 
 /// The workload called `name`: a trace, a file of settings for a generator, a trace of the
 /// catalogue, or a generator.
-pub(crate) fn workload(drive: &Drive, name: &str, how: &How) -> PyResult<Box<dyn Workload>> {
-    workload_by(ssd::generator, drive, name, how)
+pub(crate) fn workload(drive: &Drive, name: &str, spec: &OpenSpec) -> PyResult<Box<dyn Workload>> {
+    workload_by(ssd::generator, drive, name, spec)
 }
 
 /// The same for a look at the workload alone, which need not fit the drive.
-pub(crate) fn workload_alone(drive: &Drive, name: &str, how: &How) -> PyResult<Box<dyn Workload>> {
-    let workload = workload_by(ssd::generator_alone, drive, name, how)?;
+pub(crate) fn workload_alone(
+    drive: &Drive,
+    name: &str,
+    spec: &OpenSpec,
+) -> PyResult<Box<dyn Workload>> {
+    let workload = workload_by(ssd::generator_alone, drive, name, spec)?;
     let shift = drive.workload.shift;
     if shift == 0 {
         return Ok(workload);
@@ -287,10 +292,10 @@ fn workload_by(
     generator: Generate,
     drive: &Drive,
     name: &str,
-    how: &How,
+    spec: &OpenSpec,
 ) -> PyResult<Box<dyn Workload>> {
-    let workload = as_it_is(generator, drive, name, how)?;
-    how.steps.apply(workload).map_err(|e| of_trace(&e))
+    let workload = as_it_is(generator, drive, name, spec)?;
+    spec.steps.apply(workload).map_err(|e| of_trace(&e))
 }
 
 /// The workload before anything is done to it.
@@ -298,11 +303,11 @@ fn as_it_is(
     generator: Generate,
     drive: &Drive,
     name: &str,
-    how: &How,
+    spec: &OpenSpec,
 ) -> PyResult<Box<dyn Workload>> {
-    let How { options, traces, .. } = how;
+    let OpenSpec { options, traces, .. } = spec;
     if is_flows(name) {
-        if let Some(said) = how.said() {
+        if let Some(said) = spec.said() {
             return Err(WorkloadError::new_err(format!(
                 "these are several flows, and `{said}` says how one trace is to be read; say it of a \
                  flow: NAME=WORKLOAD:KEY=VALUE"
@@ -313,12 +318,12 @@ fn as_it_is(
         let parts = parts.map_err(WorkloadError::new_err)?;
         let shown = parts.flows().collect::<Vec<_>>().join(" + ");
         let share = shared(drive, parts.flows().count() as u64);
-        return together(generator, [drive, &share], (&shown, Path::new("")), how, &parts);
+        return together(generator, [drive, &share], (&shown, Path::new("")), spec, &parts);
     }
     let path = Path::new(name);
     let settings_file = is_settings(name);
-    if is_table(path, how) {
-        return parquet::open(path, how);
+    if is_table(path, spec) {
+        return parquet::open(path, spec);
     }
     if is_trace(name) {
         return open_trace(path, options).map_err(|e| of_trace(&e));
@@ -329,13 +334,13 @@ fn as_it_is(
         let workload = catalogue.open_or_stand_in(name, traces, options, length, seed);
         return workload.map_err(|e| of_trace(&e));
     }
-    if let Some(said) = how.said() {
+    if let Some(said) = spec.said() {
         return Err(WorkloadError::new_err(format!(
-            "{name}: this is no trace, and `{said}` says how a trace is to be read"
+            "{name}: this is not a trace, but `{said}` is an option for reading traces"
         )));
     }
     if settings_file {
-        return by_file(generator, drive, path, how);
+        return by_file(generator, drive, path, spec);
     }
     generator(drive, name).map_err(|e| match Catalogue::built_in().meant(name) {
         Some(full) => {
@@ -346,12 +351,12 @@ fn as_it_is(
 }
 
 /// Finds what is wrong with the trace in a file without reading it to its end.
-pub(crate) fn glance(name: &str, how: &How) -> PyResult<()> {
+pub(crate) fn glance(name: &str, spec: &OpenSpec) -> PyResult<()> {
     let path = Path::new(name);
-    if is_table(path, how) {
-        return parquet::glance(path, how);
+    if is_table(path, spec) {
+        return parquet::glance(path, spec);
     }
-    workload::glance(path, &how.options).map_err(|e| of_trace(&e))
+    workload::glance(path, &spec.options).map_err(|e| of_trace(&e))
 }
 
 /// Whether a workload's name is that of a file with requests.
@@ -381,8 +386,8 @@ fn is_settings(name: &str) -> bool {
 }
 
 /// Whether the workload is a Parquet file.
-fn is_table(path: &Path, how: &How) -> bool {
-    how.table || how.options.format.is_none() && parquet::is_one(path)
+fn is_table(path: &Path, spec: &OpenSpec) -> bool {
+    spec.table || spec.options.format.is_none() && parquet::is_one(path)
 }
 
 /// The drive with the settings of the file that describes its generator, if one does, so that the
@@ -439,10 +444,15 @@ fn described(drive: &Drive, path: &Path) -> PyResult<Described> {
 }
 
 /// The workload that a file of settings describes.
-fn by_file(make: Generate, drive: &Drive, path: &Path, how: &How) -> PyResult<Box<dyn Workload>> {
+fn by_file(
+    make: Generate,
+    drive: &Drive,
+    path: &Path,
+    spec: &OpenSpec,
+) -> PyResult<Box<dyn Workload>> {
     match described(drive, path)? {
         Described::Generator(pattern, merged) => {
-            let settings = (how.depth > 0).then(|| Value::from(merged.clone()).to_string());
+            let settings = (spec.depth > 0).then(|| Value::from(merged.clone()).to_string());
             let mut drive = drive.clone();
             drive.workload.generator = merged;
             let made = make(&drive, pattern.name())
@@ -459,7 +469,7 @@ fn by_file(make: Generate, drive: &Drive, path: &Path, how: &How) -> PyResult<Bo
             let made = profile.workload(length, seed).map_err(|e| of_trace(&e))?;
             Ok(told_apart(made, &profile.text()))
         }
-        Described::Parts(parts) => composed(make, drive, path, how, parts),
+        Described::Parts(parts) => composed(make, drive, path, spec, parts),
     }
 }
 
@@ -474,17 +484,17 @@ fn composed(
     make: Generate,
     drive: &Drive,
     path: &Path,
-    how: &How,
+    spec: &OpenSpec,
     composition: Result<Composition, String>,
 ) -> PyResult<Box<dyn Workload>> {
     let composition = composition.map_err(WorkloadError::new_err)?;
-    if how.depth >= DEEPEST {
+    if spec.depth >= DEEPEST {
         let what = "files of parts stand in one another without end";
         return Err(WorkloadError::new_err(format!("{}: {what}", path.display())));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let shown = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    together(make, [drive, drive], (&shown, folder), how, &composition)
+    together(make, [drive, drive], (&shown, folder), spec, &composition)
 }
 
 /// The same for parts that are `shown` under a name, with paths as seen from a folder. The second
@@ -493,7 +503,7 @@ fn together(
     make: Generate,
     [drive, share]: [&Drive; 2],
     (shown, folder): (&str, &Path),
-    how: &How,
+    spec: &OpenSpec,
     composition: &Composition,
 ) -> PyResult<Box<dyn Workload>> {
     // A mistake in a part is one of the whole.
@@ -506,12 +516,12 @@ fn together(
         } else {
             part.workload.clone()
         };
-        let depth = how.depth;
-        let how = how.part(&name, part)?;
+        let depth = spec.depth;
+        let spec = spec.part(&name, part)?;
         let drive = if is_spanless(drive, &name) { share } else { drive };
         let drive = seeded(drive, depth, nth);
         nth += 1;
-        workload_by(make, &drive, &name, &how).map_err(|e| {
+        workload_by(make, &drive, &name, &spec).map_err(|e| {
             code = error::code_of(&e).or(code.take());
             match Python::try_attach(|py| e.value(py).to_string()) {
                 Some(text) => text,
@@ -532,9 +542,9 @@ fn is_spanless(drive: &Drive, name: &str) -> bool {
             && matches!(by_file(), Ok(Described::Generator(_, own)) if !own.contains_key("span"))
 }
 
-/// A drive as the `nth` part of a file sees it that stands in `depth` others: parts that are
-/// generated by the same settings are no copies of each other, so each but the first has a seed
-/// that follows from that of the whole. The part's own file takes precedence.
+/// A drive as seen by the `nth` part of a file that is nested `depth` deep. Parts generated by the
+/// same settings are not copies of each other. So each but the first has a seed that follows from
+/// that of the whole. The part's own file takes precedence.
 fn seeded(drive: &Drive, depth: u32, nth: usize) -> Cow<'_, Drive> {
     if nth == 0 {
         return Cow::Borrowed(drive);
@@ -576,7 +586,7 @@ fn length(drive: &Drive, name: &str) -> PyResult<(Length, u64)> {
 /// it is one of the catalogue that is not.
 pub(crate) fn profile(
     name: &str,
-    how: &How,
+    spec: &OpenSpec,
     fit: impl FnOnce(&dyn Workload) -> PyResult<Profile>,
 ) -> PyResult<Profile> {
     let path = Path::new(name);
@@ -586,17 +596,17 @@ pub(crate) fn profile(
                 "{name}: a profile is fitted to a trace; this is a file of settings"
             )));
         }
-        let trace = if is_table(path, how) {
-            parquet::open(path, how)?
+        let trace = if is_table(path, spec) {
+            parquet::open(path, spec)?
         } else {
-            open_trace(path, &how.options).map_err(|e| of_trace(&e))?
+            open_trace(path, &spec.options).map_err(|e| of_trace(&e))?
         };
-        return fit(&*how.steps.apply(trace).map_err(|e| of_trace(&e))?);
+        return fit(&*spec.steps.apply(trace).map_err(|e| of_trace(&e))?);
     }
     let catalogue = Catalogue::built_in();
-    if catalogue.is_there(name, &how.traces).map_err(|e| of_trace(&e))? {
-        let trace = catalogue.open(name, &how.traces, &how.options).map_err(|e| of_trace(&e))?;
-        return fit(&*how.steps.apply(trace).map_err(|e| of_trace(&e))?);
+    if catalogue.is_there(name, &spec.traces).map_err(|e| of_trace(&e))? {
+        let trace = catalogue.open(name, &spec.traces, &spec.options).map_err(|e| of_trace(&e))?;
+        return fit(&*spec.steps.apply(trace).map_err(|e| of_trace(&e))?);
     }
     catalogue.published_profile(name).map_err(|e| of_trace(&e))
 }
@@ -606,9 +616,9 @@ fn is_path(name: &str) -> bool {
     is_file(name, Path::new(name))
 }
 
-/// The same for a word that would name the file `place`: it is there, or the word looks like one.
-/// A folder is no file, so what is built in goes ahead of it; nothing else that is called like a
-/// folder is meant.
+/// The same for a word that would name the file `place`: it exists, or the word looks like a file.
+/// A folder is not a file, so built-in names take precedence over it. No other name of a folder is
+/// meant.
 fn is_file(name: &str, place: &Path) -> bool {
     let built_in = || name.contains(':') || Pattern::from_name(name).is_some();
     name.contains(['/', '\\', '.']) || place.exists() && !(place.is_dir() && built_in())

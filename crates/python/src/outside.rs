@@ -50,16 +50,16 @@ impl Outside {
         raised.map_or(Ok(()), Err)
     }
 
-    /// Whose mistake it is that a check of the engine failed, if it may be a policy's: `said` is
-    /// what the check said.
-    pub(crate) fn blame(&self, said: &str) -> PyResult<()> {
+    /// The author of the mistake behind a failed check of the engine, if it may be a policy's.
+    /// `message` is the report of the check.
+    pub(crate) fn blame(&self, message: &str) -> PyResult<()> {
         self.verdict()?;
         let trusted = self.trusted.lock().unwrap_or_else(PoisonError::into_inner);
         if trusted.is_empty() {
             return Ok(());
         }
         Err(error::PolicyError::new_err(format!(
-            "with the answers of {} the drive cannot go on: {said}",
+            "with the answers of {} the drive cannot go on: {message}",
             trusted.join(" and ")
         )))
     }

@@ -119,7 +119,7 @@ impl Policy {
     }
 
     /// Tells the policy something, if it has the method.
-    fn tell<A>(&self, method: &str, what: impl FnOnce() -> A)
+    fn notify<A>(&self, method: &str, what: impl FnOnce() -> A)
     where
         A: for<'py> PyCallArgs<'py>,
     {
@@ -209,8 +209,8 @@ impl Policy {
     }
 }
 
-/// Methods of a trait that ask the policy: `as` what Python is given, `=>` what its answer is read
-/// as, `else` what holds where it has no such method or gives no answer.
+/// Methods of a trait that ask the policy. `as` is the value for Python, `=>` is the reading of its
+/// answer, and `else` is the default without such a method or answer.
 macro_rules! asked {
     () => {};
     (fn $name:ident(&$this:ident $(, $arg:ident: $type:ty)* $(,)?) $(-> $answer:ty)?
@@ -232,7 +232,7 @@ macro_rules! asked {
     // The facts that a policy receives.
     (fn $name:ident(&mut $this:ident $(, $arg:ident: $type:ty)* $(,)?) as $what:expr; $($rest:tt)*) => {
         fn $name(&mut $this $(, $arg: $type)*) {
-            $this.tell(stringify!($name), || $what);
+            $this.notify(stringify!($name), || $what);
         }
         asked! { $($rest)* }
     };
@@ -265,7 +265,7 @@ impl Watch for Policy {
             self.passed = Passed::new(geometry, logical_pages);
         }
         let drive = views::Drive::new(geometry, logical_pages);
-        self.tell("attach", || (drive,));
+        self.notify("attach", || (drive,));
         if self.family == Family::ReadDisturb {
             // The policy of a run finds its streams set up, and is not asked for them.
             ReadDisturb::streams(self);
@@ -274,7 +274,7 @@ impl Watch for Policy {
 
     fn on_erase(&mut self, block: BlockId, now: Time) {
         self.passed.erased(block);
-        self.tell("on_erase", || (block.as_u32(), now.as_ns()));
+        self.notify("on_erase", || (block.as_u32(), now.as_ns()));
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
@@ -357,7 +357,7 @@ fn victim_of(answer: &Bound<'_, PyAny>, plane: &views::Plane) -> Result<BlockId,
     };
     let (what, n) = (shown(answer), candidates.len());
     Err(Trouble::Wrong(format!(
-        "returned {what}, which is none of the {n} numbers in `plane.blocks`{hint}"
+        "returned {what}, which is not among the {n} numbers in `plane.blocks`{hint}"
     )))
 }
 
@@ -577,7 +577,7 @@ impl PageChoice for Policy {
     fn learn_streams(&mut self, first: StreamId) {
         let own = self.own_streams(self.drive()).len() as u8;
         self.own.set((first.0, first.0 + own));
-        self.tell("learn_streams", || (first.0,));
+        self.notify("learn_streams", || (first.0,));
         // The policy of a run is not asked for it again.
         self.urgent.set(self.urgent_stream());
     }
@@ -718,9 +718,9 @@ impl ReadDisturb for Policy {
         self.kept(geometry)
     }
 
-    /// Blocks lose pages in place only by the plans of policies on the list, which see to it that
-    /// nothing lies there, and that the drive can do without: so these three say what they would
-    /// say for a policy without such plans.
+    /// Blocks lose pages in place only by the plans of policies on the list. These make sure that
+    /// the pages hold no data, and that the drive can do without. So these three answer as for a
+    /// policy without such plans.
     fn keeps(&self) -> Option<(Pool, u32)> {
         None
     }
@@ -757,7 +757,7 @@ impl ReadDisturb for Policy {
                 }
                 plan.steps.clear();
                 let must = format!(
-                    "a plan that reclaims block {block} or resets its reads: whoever reads it waits"
+                    "a plan that reclaims block {block} or resets its reads, because reads of it wait"
                 );
                 Err(wrong(a, &must))
             }, else if !ends_limit(view, block, plan) {

@@ -537,7 +537,7 @@ pub(crate) struct Waiting {
     since_ns: u64,
     /// Host reads that the die has begun since this came first of all but reads.
     ///
-    /// 0 for reads, and for whatever came later than another that is no read.
+    /// 0 for reads, and for operations behind another one that is not a read.
     passed: u32,
 }
 
@@ -545,9 +545,9 @@ impl Waiting {
     pub(crate) fn new((head, waited): (&core::OpView, &core::Waited)) -> Self {
         Self {
             kind: match head.op {
-                core::Op::Read => "read",
-                core::Op::Write => "write",
-                core::Op::Job => "job",
+                core::OpKind::Read => "read",
+                core::OpKind::Write => "write",
+                core::OpKind::Job => "job",
             },
             high_priority: head.prio == core::Prio::High,
             order: head.seq,

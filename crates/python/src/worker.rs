@@ -1,7 +1,7 @@
-//! The engine at work while Python looks on. It works on a thread of its own with the
-//! interpreter released; the calling thread looks after it some ten times a second: it hears
-//! Ctrl-C at once, whatever the engine is doing, and tells how far the run has come. Rows of the
-//! run's tables go through a channel with one place: whoever takes them holds the engine back.
+//! The engine at work while Python looks on. It works on a thread of its own with the interpreter
+//! released. The calling thread checks it about ten times a second. It hears Ctrl-C at once, and
+//! reports the progress of the run. Rows of the run's tables go through a channel with one place,
+//! so a slow receiver holds the engine back.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use ssd::Stage;
-use ssd::record::{Column, Sink, Table};
-use ssd::workload::Tally;
+use ssd::record::{Column, RunTable, Sink};
+use ssd::workload::ReadTally;
 
 use crate::columns::hand_over;
 use crate::error::InternalError;
@@ -21,13 +21,13 @@ use crate::outside::Outside;
 
 /// How often the calling thread looks.
 const PERIOD: Duration = Duration::from_millis(100);
-/// How long an engine with policies in Python has to end when it is stopped: so many periods.
+/// The time that an engine with policies in Python has to end when it is stopped, in periods.
 const PATIENCE: u32 = 25;
 const SHORT_PERIOD: Duration = Duration::from_millis(20);
 
 /// How far some work has come.
 #[derive(Copy, Clone)]
-pub(crate) struct Progress {
+pub(crate) struct WorkProgress {
     /// The current activity, in a word.
     pub(crate) stage: &'static str,
     pub(crate) done: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Progress {
     pub(crate) now_ns: u64,
 }
 
-impl From<ssd::Progress> for Progress {
+impl From<ssd::Progress> for WorkProgress {
     fn from(p: ssd::Progress) -> Self {
         let stage = match p.stage {
             Stage::Reading => "reading",
@@ -52,34 +52,37 @@ impl From<ssd::Progress> for Progress {
 /// The shared state of the two threads.
 struct Shared {
     outside: Arc<Outside>,
-    latest: Mutex<Option<Progress>>,
+    latest: Mutex<Option<WorkProgress>>,
 }
 
 impl Shared {
-    fn latest(&self) -> std::sync::MutexGuard<'_, Option<Progress>> {
+    fn latest(&self) -> std::sync::MutexGuard<'_, Option<WorkProgress>> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The messages of the engine's thread.
 enum Said<T> {
-    Rows(Table, Vec<Column>),
+    Rows(RunTable, Vec<Column>),
     Done(thread::Result<PyResult<T>>),
 }
 
-/// Runs `work` with the interpreter released. `work` calls its first argument with how far it has
-/// come and stops when the answer is `false`; its second takes the rows of the run's tables, if
-/// `rows` wants them. Until it first does, `read` tells how many records it has read. What Python
-/// raises meanwhile, Ctrl-C or an exception of `progress` or `rows`, is raised here without waiting
-/// for `work`, whose result is then nobody's. Only policies in Python are interrupted, and given a
-/// moment: they should not outlive the run.
+/// Runs `work` with the interpreter released. `work` calls its first argument with its progress and
+/// stops when the answer is `false`. Its second takes the rows of the run's tables, if `rows` wants
+/// them. Before its first call, `read` gives the number of records read.
+///
+/// An exception in Python, from Ctrl-C, `progress` or `rows`, is raised here without waiting for
+/// `work`, whose result is dropped. Only policies in Python are interrupted, and get a moment: they
+/// should not outlive the run.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     outside: Arc<Outside>,
     progress: Option<Py<PyAny>>,
     rows: Option<Py<PyAny>>,
-    read: Tally,
-    work: impl FnOnce(&mut dyn FnMut(Progress) -> bool, Option<Sink>) -> PyResult<T> + Send + 'static,
+    read: ReadTally,
+    work: impl FnOnce(&mut dyn FnMut(WorkProgress) -> bool, Option<Sink>) -> PyResult<T>
+    + Send
+    + 'static,
 ) -> PyResult<T> {
     let shared = Arc::new(Shared { outside, latest: Mutex::default() });
     let (send, mut receive) = sync_channel(1);
@@ -144,9 +147,9 @@ pub(crate) fn run<T: Send + 'static>(
 }
 
 /// The activity before `work` says it: a workload is gone through before it is used.
-fn opening(read: &Tally) -> Option<Progress> {
+fn opening(read: &ReadTally) -> Option<WorkProgress> {
     let done = read.records();
-    (done > 0).then_some(Progress { stage: "opening", done, total: None, now_ns: 0 })
+    (done > 0).then_some(WorkProgress { stage: "opening", done, total: None, now_ns: 0 })
 }
 
 /// Waits for a message with the interpreter released. The receiver goes there and back.
@@ -162,7 +165,11 @@ fn listen<T: Send>(
 }
 
 /// Lets Python act on signals, and tells it how far the work has come.
-fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, latest: Option<Progress>) -> PyResult<()> {
+fn look(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    latest: Option<WorkProgress>,
+) -> PyResult<()> {
     py.check_signals()?;
     if let (Some(f), Some(p)) = (progress, latest) {
         f.call1(py, (p.stage, p.done, p.total, p.now_ns))?;
@@ -171,7 +178,7 @@ fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, latest: Option<Progress>) 
 }
 
 /// The message of a panic.
-fn message(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a check failed").to_owned()
 }

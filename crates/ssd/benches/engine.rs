@@ -1,10 +1,10 @@
 //! How fast is the engine? Wall clock, whole runs, page operations per second.
 //!
 //! `cargo bench -p floatgate-ssd --bench engine` measures the budgets of the design. Each row is
-//! the best of three runs of the loop alone, preconditioning apart; a shared machine moves all
-//! rows together, so compare rows of one call, and calls only by their ratios. First the engine takes
-//! turns with a bare loop. Memory comes last: what drives of two sizes take, for each slot that they
-//! differ by.
+//! the best of three runs of the loop alone, without preconditioning. A shared machine moves all
+//! rows together. So compare rows of one call, and calls only by their ratios. First the engine
+//! takes turns with a bare loop. Memory comes last: two sizes of a drive, for each slot of their
+//! difference.
 
 #![allow(clippy::disallowed_methods)] // a bench reads the clock
 
@@ -84,10 +84,10 @@ fn generated_on(drive: &Drive, name: &str, budget: f64) {
     measure(name, budget, drive, &*workload);
 }
 
-/// How long a loop takes that does, for so many page operations, what a simulator cannot do without: the
-/// earliest completion leaves a binary heap, the page's die is looked up and written anew, the operation
-/// begins when that die is free, and its completion enters the heap. The pages are those of the
-/// workload's requests, gone through as often as it takes.
+/// The time of a bare loop that does, for each page operation, the work that no simulator can
+/// avoid. The earliest completion leaves a binary heap, the page's die is looked up and written
+/// anew, the operation begins when that die is free, and its completion enters the heap. The pages
+/// are those of the workload's requests, repeated as often as it takes.
 fn bare(drive: &Drive, workload: &dyn Workload, depth: u32, operations: u64) -> f64 {
     const PROGRAM: u64 = 600_000;
     let page = drive.geometry.page_size().get();
@@ -125,8 +125,8 @@ fn bare(drive: &Drive, workload: &dyn Workload, depth: u32, operations: u64) -> 
     seconds
 }
 
-/// The engine and the bare loop in turns, on the same requests and as many page operations: the best of
-/// each, and what share of the loop's rate the engine has.
+/// The engine and the bare loop in turns, on the same requests and the same number of page
+/// operations. Prints the best of each, and the engine's share of the loop's rate.
 fn beside_a_bare_loop(name: &str, settings: &[&str]) {
     let drive = drive(settings);
     let workload = generator(&drive, "random-write").expect("a known generator");
@@ -155,7 +155,7 @@ fn resident() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// What drives like `modern-tlc` take, filled, by the blocks of a plane.
+/// The memory of drives like `modern-tlc`, filled, by the blocks of a plane.
 fn memory() {
     let taken = |blocks: u32| {
         // Its share of what the drive exports with 912 blocks.

@@ -1,10 +1,9 @@
 //! What does a mechanism cost a drive that uses it?
 //!
-//! The same requests are served by a plain drive and by drives with one mechanism each; an
-//! instruction counter (`make bench-count`) compares them: the instructions of a long run minus
-//! those of a short one are those of the requests between. By itself the bench prints wall-clock
-//! figures. Arguments: names of builds (see `BUILDS`; all, if none is named) and the number of
-//! requests.
+//! A plain drive and drives with one mechanism each serve the same requests. An instruction counter
+//! (`make bench-count`) compares them: the instructions of a long run minus those of a short one
+//! are those of the requests between. By itself the bench prints wall-clock figures. Arguments:
+//! names of builds (see `BUILDS`; all, if none is named) and the number of requests.
 
 #![allow(clippy::disallowed_methods)] // a bench reads the clock
 
@@ -66,7 +65,7 @@ const BUILDS: [Build; 23] = [
     build("wom", &["ftl.spare-factor=0.40", "policy coding=wom"]),
     build("wear", &["policy wear=static"]),
     build("priority", &["policy order=priority"]),
-    // These have reads: they stand beside the first of them.
+    // These have reads, and are compared with the first of them.
     build("reads", &[READS, "policy order=read-first"]),
     build("bounded", &[READS, "policy order=bounded-read-first"]),
     build("suspend", &[READS, "policy order=read-first", SUSPEND]),

@@ -1,18 +1,23 @@
 //! Simulated time, and who acts next.
 //!
-//! The cast is fixed: every die, the alarm of whoever pushes requests, the gate of the throttle,
-//! the timer of the policies, the ways in and out (the write buffer's port, link and controller), the
-//! registers of dies that have a second one, and the trays in which writes wait for others. Each waits for at most one thing, so the agenda has one place
-//! for each ([`kernel::Agenda`]).
+//! The actors are fixed:
+//!
+//! * every die, and its cache register if it has one,
+//! * the alarm of the client that submits requests, the gate of the throttle, and the timer of the
+//!   policies,
+//! * the write buffer's port, the link and the controller,
+//! * the program buffers in which writes wait for others.
+//!
+//! Each waits for at most one event, so the agenda has one place for each ([`kernel::Agenda`]).
 
 use kernel::{Agenda, Idx, Time};
 use nand::DieId;
 
-/// Who acts.
+/// An actor.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Actor {
     Die(DieId),
-    /// Whoever pushes requests wants to be asked.
+    /// The client that submits requests wants to be called.
     Alarm,
     /// The throttle lets its earliest write through.
     Gate,
@@ -22,12 +27,12 @@ pub(crate) enum Actor {
     /// through with something.
     Port,
     /// Writes have waited long enough for others to be programmed with.
-    Trays,
-    /// The second register of a die, where there is one.
+    ProgramBuffers,
+    /// The cache register of a die, where there is one.
     Register(DieId),
 }
 
-/// Actors that are no part of a die.
+/// Actors outside the dies.
 const OTHERS: usize = 5;
 
 /// The simulated time.
@@ -38,7 +43,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The clock of so many dies, and of as many registers where they have a second one.
+    /// The clock of `dies` dies, and of as many cache registers if `registers`.
     pub(crate) fn new(dies: usize, registers: bool) -> Self {
         let places = dies + OTHERS + if registers { dies } else { 0 };
         Self { now: Time::ZERO, agenda: Agenda::new(places), dies }
@@ -52,12 +57,12 @@ impl Clock {
             Actor::Gate => self.dies + 1,
             Actor::Timer => self.dies + 2,
             Actor::Port => self.dies + 3,
-            Actor::Trays => self.dies + 4,
+            Actor::ProgramBuffers => self.dies + 4,
             Actor::Register(die) => self.dies + OTHERS + die.index(),
         }
     }
 
-    /// Who acts next, and when. The actor stays planned until it is planned anew or cleared.
+    /// The next actor, and its time. The actor stays planned until it is planned anew or cleared.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Time, Actor)> {
         let (at, place) = self.agenda.peek()?;
@@ -67,7 +72,7 @@ impl Clock {
             Some(1) => Actor::Gate,
             Some(2) => Actor::Timer,
             Some(3) => Actor::Port,
-            Some(4) => Actor::Trays,
+            Some(4) => Actor::ProgramBuffers,
             Some(beyond) => Actor::Register(DieId::new(beyond - OTHERS)),
         };
         Some((at, actor))

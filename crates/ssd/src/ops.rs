@@ -7,7 +7,7 @@ use nand::{Cause, Level, Operation, Outcome, Parts, Ppn, Source, Tag, Verb};
 /// The end of a chain of operations.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Whose operation it is: who is told when it is done.
+/// The owner of an operation, which is told when it is done.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
     /// A request of the host.
@@ -18,9 +18,9 @@ pub(crate) enum Owner {
     Job(JobId),
 }
 
-/// Where the time of one page operation went. Waits are kept as differences of the die's running totals
-/// ([`more`], [`less`]), so they may wrap on the way and are right at the end. All of it lies between the
-/// arrival of one request and its end.
+/// The parts of the time of one page operation. Waits are kept as differences of the die's running
+/// totals ([`more`], [`less`]), so they may wrap on the way and are right at the end. All of it
+/// lies between the arrival of one request and its end.
 pub(crate) type Spent = Parts<Dur>;
 
 /// Adds a time to one that may have wrapped.
@@ -44,11 +44,11 @@ pub(crate) struct Course {
     pub(crate) spent: Spent,
 }
 
-/// The account of `waited`, which something spent in line behind another, up to the end of that other.
+/// The account of the time `waited` that something spent in line behind another, up to the end of the other.
 ///
-/// Who waits for an operation waits for what it waited for. From its end backwards, the other took
-/// the time of its own operation, which is the host's; then what it waited behind, in proportion; then what
-/// it waited behind in line. Time before all this is taken to be like it.
+/// A wait for an operation is a wait for the causes of its delay. Backwards from the end, this time has three
+/// parts. The first is the other's own operation, which is the host's. The second is the other's waits, in
+/// proportion. The third is the other's time in line. Time before all these has the same shares.
 pub(crate) fn behind(other: &Course, waited: Dur) -> Spent {
     const OWN: [Cause; 3] = [Cause::Bus, Cause::Array, Cause::Ecc];
     let own = OWN.iter().map(|cause| other.spent.causes[*cause]).sum::<Dur>();
@@ -68,7 +68,7 @@ pub(crate) fn behind(other: &Course, waited: Dur) -> Spent {
     account
 }
 
-/// What is missing of a time in its account is the host's.
+/// The rest of a time that its account does not have is the host's.
 fn complete(account: &mut Spent, time: Dur) {
     let missing = time - account.sum::<Dur>();
     account.queue[Source::Host] += missing;
@@ -89,7 +89,7 @@ pub(crate) struct PageOp {
     pub(crate) owner: Owner,
     /// The flash operation. Before the FTL has said where, only its verb and how urgent it is.
     pub(crate) operation: Operation,
-    /// What came of it.
+    /// Its outcome.
     pub(crate) outcome: Outcome,
     /// No operation yet: a job has not started, or was woken, and is asked when its turn comes.
     pub(crate) turn: bool,
@@ -99,7 +99,7 @@ pub(crate) struct PageOp {
     pub(crate) modify: bool,
     /// A write whose page was written over or given up before it had a slot: it is done with the others
     /// of its group.
-    pub(crate) rides: bool,
+    pub(crate) superseded: bool,
     /// The next of its lane, of the operations merged with it, or of the free list.
     pub(crate) next: u32,
     pub(crate) lpn: Option<Lpn>,
@@ -116,12 +116,12 @@ impl PageOp {
         let tag = Tag { prio, ..Tag::of(Source::Host) };
         Self {
             owner,
-            operation: Operation::new(verb, None, tag, Level::Medium),
+            operation: Operation::new(verb, None, tag, Level::MediumCost),
             outcome: Outcome::Done,
             turn: false,
             partial: false,
             modify: false,
-            rides: false,
+            superseded: false,
             next: NONE,
             lpn,
             seq: 0,
@@ -136,7 +136,7 @@ impl PageOp {
         self.operation.tag.prio
     }
 
-    /// Where it reads or writes: the first slot, where the FTL has said so.
+    /// The place where it reads or writes: the first slot, once the FTL has given it.
     #[inline(always)]
     pub(crate) fn slot(&self) -> Option<Ppn> {
         self.operation.slot()
@@ -169,14 +169,14 @@ impl PageOp {
     }
 }
 
-/// What an operation that is done was, and what came of it.
+/// The kind of a finished operation, and its outcome.
 #[derive(Copy, Clone)]
-pub(crate) struct Done {
+pub(crate) struct DoneOp {
     pub(crate) owner: Owner,
     pub(crate) operation: Operation,
     pub(crate) outcome: Outcome,
     pub(crate) modify: bool,
-    pub(crate) rides: bool,
+    pub(crate) superseded: bool,
     pub(crate) lpn: Option<Lpn>,
     pub(crate) seq: u64,
 }
@@ -284,11 +284,11 @@ impl Ops {
 
     /// Takes the first operation off a list of what is done. Returns what it was, and the rest.
     #[inline]
-    pub(crate) fn take_done(&mut self, first: u32) -> (Done, u32) {
+    pub(crate) fn take_done(&mut self, first: u32) -> (DoneOp, u32) {
         let op = &mut self[first];
         let rest = std::mem::replace(&mut op.next, NONE);
-        let &mut PageOp { owner, operation, outcome, modify, rides, lpn, seq, .. } = op;
-        (Done { owner, operation, outcome, modify, rides, lpn, seq }, rest)
+        let &mut PageOp { owner, operation, outcome, modify, superseded, lpn, seq, .. } = op;
+        (DoneOp { owner, operation, outcome, modify, superseded, lpn, seq }, rest)
     }
 
     /// An operation and those chained to it.
@@ -372,9 +372,9 @@ impl std::ops::IndexMut<u32> for Ops {
 mod tests {
     use super::*;
 
-    /// A program of 100 ns, with 50 on the bus and 30 for errors, that had waited 400 behind garbage
-    /// collection and 200 behind wear levelling: of 300 ns that somebody waited for it 180 are the
-    /// host's own, and 120 are shared by what it waited for.
+    /// A program of 100 ns has 50 on the bus and 30 for errors. It had waited 400 behind garbage
+    /// collection and 200 behind wear levelling. Of 300 ns that a request waited for it, 180 are
+    /// the host's own, and its waits share 120.
     #[test]
     fn who_waits_for_an_operation_waits_for_what_it_waited_for() {
         let mut spent = Spent::default();
@@ -402,7 +402,7 @@ mod tests {
     }
 
     /// An operation took 100 ns, waited 300 behind garbage collection before that, and stood 600 in line
-    /// before that, two thirds of them because of wear levelling. Who waited behind it has the end of that.
+    /// before that, two thirds of them because of wear levelling. A wait behind it has the end of that.
     #[test]
     fn who_stands_in_line_waits_for_what_those_before_it_waited_for() {
         let mut other = Course::default();
@@ -425,8 +425,8 @@ mod tests {
         assert_eq!(behind(&Course::default(), Dur::ns(7)).queue[Source::Host], Dur::ns(7));
     }
 
-    /// Places in a line of one server, each of whose operations takes 100 ns and waits 300 behind
-    /// collection: however long the line is, three quarters of the wait in it are due to collection.
+    /// A line before one server, each of whose operations takes 100 ns and waits 300 behind collection.
+    /// Three quarters of each wait in a line of any length are due to collection.
     #[test]
     fn a_long_line_has_the_shares_of_what_it_waits_for() {
         let mut served = Spent::default();
@@ -442,8 +442,8 @@ mod tests {
         }
     }
 
-    /// Whoever waited for a buffer or a suspend has the others wait for these too: of 600 ns, 180 are the
-    /// operation's own, and 420 are shared by 300, 200 and 100.
+    /// A request behind an operation that waited for a buffer or a suspend waits for these, too. Of
+    /// 600 ns, 180 are the operation's own, and 300, 200 and 100 share 420.
     #[test]
     fn waits_that_are_behind_no_source_are_shared_too() {
         let mut spent = Spent::default();

@@ -5,14 +5,14 @@
 
 use crate::config::{Age, Drive, Fill};
 use crate::progress::{Interrupted, Progress, Stage};
-use ftl::{Ftl, Kit, Lpn};
+use ftl::{Ftl, Lpn, PolicyTypes};
 use kernel::{BitSet, Rng, Time};
 use nand::Store;
 use std::io::Read;
 use std::ops::Range;
-use workload::{Op, Request, Source, Workload};
+use workload::{Op, Request, RequestSource, Workload};
 
-/// What preconditioning came to.
+/// The result of preconditioning.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct Preconditioned {
     /// Logical pages filled.
@@ -28,20 +28,20 @@ pub struct Preconditioned {
     /// ones. Zeros where nothing was repeated.
     pub pass: (u64, u64),
     /// How write amplification went while ageing.
-    pub course: Course,
+    pub course: AgeingCourse,
 }
 
 /// How write amplification went while a drive was aged; zeros without ageing, or where too little of
 /// it showed.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
-pub struct Course {
+pub struct AgeingCourse {
     /// Its means over each third of the stretches.
     pub thirds: [f64; 3],
     /// The least and the greatest of a stretch in the last third.
     pub last: [f64; 2],
 }
 
-impl Course {
+impl AgeingCourse {
     fn values(&self) -> [f64; 5] {
         let ([a, b, c], [low, high]) = (self.thirds, self.last);
         [a, b, c, low, high]
@@ -77,8 +77,8 @@ impl Preconditioned {
         bytes
     }
 
-    /// What [`Preconditioned::to_bytes`] gave; `None` if it is damaged. Whether a drive can be in the
-    /// state, [`Ftl::restore`] says.
+    /// Reads the bytes of [`Preconditioned::to_bytes`]; `None` if they are damaged.
+    /// [`Ftl::restore`] checks whether a drive can be in the state.
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
         let words: [u64; Self::BYTES / 8] = std::array::from_fn(|i| {
             u64::from_le_bytes(bytes[i * 8..][..8].try_into().expect("eight"))
@@ -94,7 +94,7 @@ impl Preconditioned {
             waf,
             steady: steady == 1,
             pass: (words[5], words[6]),
-            course: Course { thirds: [a, b, c], last: [low, high] },
+            course: AgeingCourse { thirds: [a, b, c], last: [low, high] },
         })
     }
 
@@ -102,7 +102,7 @@ impl Preconditioned {
     pub const BYTES: usize = 96;
 
     /// Whether the data of a drive are those that its preconditioning writes.
-    pub(crate) fn is_of<K: Kit>(&self, drive: &Drive, ftl: &Ftl<K>) -> bool {
+    pub(crate) fn is_of<K: PolicyTypes>(&self, drive: &Drive, ftl: &Ftl<K>) -> bool {
         let as_told = match to_fill(drive) {
             Some(pages) => self.filled == u64::from(pages),
             None => self.filled <= u64::from(drive.logical_pages),
@@ -130,10 +130,10 @@ fn to_fill(drive: &Drive) -> Option<u32> {
     }
 }
 
-/// Whether preconditioning, which fills so many pages, and run together write so much of a drive that its
-/// memory is better handed out in large pages. Filling in order writes all of it. A request may touch a page
-/// of memory of its own: until a sixteenth as many came as the drive has pages, clearing large pages takes
-/// longer than what they save.
+/// Whether preconditioning, which fills `filled` pages, and the run write so much of a drive that
+/// large pages of memory are better. Filling in order writes all of it. A request may touch a page
+/// of memory of its own. So large pages save time only from a sixteenth as many requests as the
+/// drive has pages.
 fn writes_much(drive: &Drive, input: &dyn Workload, filled: u64) -> bool {
     let requests = input.about().requests.unwrap_or(u64::MAX);
     drive.precondition.age != Age::None
@@ -159,7 +159,7 @@ const PROGRESS_EVERY: u64 = 1 << 18;
 
 /// How far ageing has come, beside the state of the drive.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct AgeingState {
     filled: u64,
     aged: u64,
     /// Pages programmed, whatever for.
@@ -171,10 +171,10 @@ pub(crate) struct Standing {
     flatness: Flatness,
 }
 
-/// More stretches than this are none of ours.
+/// A state of ours has at most this number of stretches.
 const MOST_WORDS: u64 = 64;
 
-impl Standing {
+impl AgeingState {
     /// As bytes, which go before those of the state; in front, a sum over them.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let Flatness { stretches, agreed } = &self.flatness;
@@ -194,7 +194,7 @@ impl Standing {
         words.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 
-    /// What [`Standing::to_bytes`] gave; `None` if it is damaged.
+    /// Reads the bytes of [`AgeingState::to_bytes`]; `None` if they are damaged.
     pub(crate) fn read(from: &mut dyn Read) -> Option<Self> {
         let mut word = || {
             let mut bytes = [0; 8];
@@ -219,15 +219,15 @@ impl Standing {
 }
 
 /// Keeps what ageing has come to, so that it can be resumed.
-pub(crate) trait Checkpoints<K: Kit> {
+pub(crate) trait Checkpoints<K: PolicyTypes> {
     /// Puts an empty drive into the state that was kept, if there is one.
-    fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<Standing>;
+    fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<AgeingState>;
     /// Keeps a state. The drive goes on as one that was put into it.
-    fn keep(&mut self, ftl: &mut Ftl<K>, standing: &Standing);
+    fn keep(&mut self, ftl: &mut Ftl<K>, standing: &AgeingState);
 }
 
 /// Fills and ages an empty drive as its configuration says.
-pub fn precondition<K: Kit>(
+pub fn precondition<K: PolicyTypes>(
     drive: &Drive,
     input: &dyn Workload,
     ftl: &mut Ftl<K>,
@@ -237,7 +237,7 @@ pub fn precondition<K: Kit>(
 }
 
 /// The same; a long ageing leaves checkpoints, and is resumed from one.
-pub(crate) fn resumably<'c, K: Kit>(
+pub(crate) fn resumably<'c, K: PolicyTypes>(
     drive: &Drive,
     input: &dyn Workload,
     ftl: &mut Ftl<K>,
@@ -266,7 +266,7 @@ pub(crate) fn resumably<'c, K: Kit>(
         None => work.write_all(touched.iter().map(|lpn| Lpn::from_u32(lpn as u32)))?,
     }
     if kept.is_none() {
-        work.ftl.seal_staged_pages(Time::ZERO);
+        work.ftl.flush_buffered_pages(Time::ZERO);
         work.standing.filled = work.done;
     }
     result.filled = work.standing.filled;
@@ -277,21 +277,21 @@ pub(crate) fn resumably<'c, K: Kit>(
         Age::Random => age_random(drive, &mut work, &mut result)?,
         Age::Workload => age_by_workload(drive, input, &mut work, &mut result)?,
     }
-    work.ftl.seal_staged_pages(Time::ZERO);
+    work.ftl.flush_buffered_pages(Time::ZERO);
     Ok(result)
 }
 
-struct Work<'a, 'c, K: Kit> {
+struct Work<'a, 'c, K: PolicyTypes> {
     ftl: &'a mut Ftl<K>,
     progress: &'a mut dyn FnMut(Progress) -> bool,
     stage: Stage,
     done: u64,
     total: Option<u64>,
-    standing: Standing,
+    standing: AgeingState,
     checkpoints: Option<&'a mut (dyn Checkpoints<K> + 'c)>,
 }
 
-impl<K: Kit> Work<'_, '_, K> {
+impl<K: PolicyTypes> Work<'_, '_, K> {
     /// Pages programmed, also before an interruption.
     fn programmed(&self) -> u64 {
         self.standing.programmed + self.ftl.counts().program.total()
@@ -304,7 +304,7 @@ impl<K: Kit> Work<'_, '_, K> {
             return;
         }
         let Some(checkpoints) = &mut self.checkpoints else { return };
-        self.ftl.seal_staged_pages(Time::ZERO);
+        self.ftl.flush_buffered_pages(Time::ZERO);
         if self.ftl.can_be_saved() {
             self.standing.programmed = programmed;
             checkpoints.keep(self.ftl, &self.standing);
@@ -353,11 +353,12 @@ impl<K: Kit> Work<'_, '_, K> {
         (slots, counts.moved.total() + counts.padding.total())
     }
 
-    /// Write amplification since `before`, as the blocks reclaimed tell it: of each block's slots
-    /// those not needed for moved pages take host writes. Programs by host writes would say the
-    /// same in the long run; over a stretch they depend on where each plane stands between two
-    /// bouts of garbage collection, and planes that are written in turn stand at the same point.
-    /// `None`: no block was reclaimed, so there is none yet, flat or not.
+    /// Write amplification since `before`, from the blocks reclaimed: the slots of each block that
+    /// moved pages do not need take host writes.
+    /// Programs by host writes would give the same in the long run. Over a stretch they depend on
+    /// the position of each plane between two phases of garbage collection, and planes that are
+    /// written in turn have the same position. `None`: no block was reclaimed, so there is no value
+    /// yet.
     fn waf_since(&self, before: (u64, u64)) -> Option<f64> {
         let (slots, moved) = self.reclaimed();
         let (slots, moved) = (slots - before.0, moved - before.1);
@@ -397,16 +398,16 @@ impl Flatness {
     }
 
     /// How it went: of less than three stretches that had one, too little.
-    fn course(&self) -> Course {
+    fn course(&self) -> AgeingCourse {
         let third = self.stretches.len() / 3;
         if third == 0 {
-            return Course::default();
+            return AgeingCourse::default();
         }
         let (before, last) = self.stretches.split_at(self.stretches.len() - third);
         let (first, middle) = before.split_at(before.len() - third);
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
         let extreme = |of: fn(f64, f64) -> f64| last.iter().copied().reduce(of).unwrap_or(0.0);
-        Course {
+        AgeingCourse {
             thirds: [mean(first), mean(middle), mean(last)],
             last: [extreme(f64::min), extreme(f64::max)],
         }
@@ -419,7 +420,7 @@ const PROGRAMS_FOR_YEARS: u64 = 100 << 20;
 const STRETCHES_FOR_YEARS: usize = 6;
 
 /// Ages by one stretch after the other until write amplification is flat.
-fn age<K: Kit>(
+fn age<K: PolicyTypes>(
     drive: &Drive,
     work: &mut Work<'_, '_, K>,
     result: &mut Preconditioned,
@@ -451,7 +452,7 @@ fn age<K: Kit>(
 }
 
 /// Uniformly random overwrites of the pages that hold data.
-fn age_random<K: Kit>(
+fn age_random<K: PolicyTypes>(
     drive: &Drive,
     work: &mut Work<'_, '_, K>,
     result: &mut Preconditioned,
@@ -474,8 +475,8 @@ fn age_random<K: Kit>(
         rng.below(count); // drawn before the interruption
     }
     age(drive, work, result, |work| {
-        // What a write changes is fetched while those before it are written: its entry in the map, and
-        // then what that leads to.
+        // The memory that a write changes is fetched while earlier ones are written: its entry in
+        // the map, and then the memory that the entry leads to.
         let mut next = [Lpn::from_u32(0); AHEAD];
         for n in 0..stretch + AHEAD as u64 {
             let at = n as usize % AHEAD;
@@ -493,12 +494,12 @@ fn age_random<K: Kit>(
     })
 }
 
-/// So many writes before its own, a page is drawn.
+/// A page is drawn this number of writes before its own.
 const AHEAD: usize = 16;
 
 /// The workload's own writes and trims: what a generator would go on with, or what a trace has,
 /// again and again.
-fn age_by_workload<K: Kit>(
+fn age_by_workload<K: PolicyTypes>(
     drive: &Drive,
     input: &dyn Workload,
     work: &mut Work<'_, '_, K>,
@@ -512,9 +513,9 @@ fn age_by_workload<K: Kit>(
     }
     result.pass = pass;
     if work.standing.aged == 0 && drive.precondition.fill.is_in_order() {
-        // A drive that was filled in order keeps what the workload leaves alone in blocks of its
-        // own, for ever: collection never looks at them, and has it as easy as can be. In use they
-        // have had holes, and what stays is moved among what changes.
+        // A drive that was filled in order keeps data that the workload does not change in blocks
+        // of their own, for ever. Collection never looks at them and has very little work. In a
+        // used drive such blocks have had holes, and unchanged data is moved among changing data.
         let mut rng = Rng::named(drive.seed, "precondition/age");
         for _ in 0..result.filled {
             work.write(Lpn::from_u32(rng.below(result.filled as u32)))?;
@@ -534,10 +535,10 @@ fn age_by_workload<K: Kit>(
 /// Writes and trims of a workload that are kept in memory instead of read again, at most.
 const KEPT: usize = 1 << 22;
 
-/// Where ageing by the workload takes its writes and trims from.
+/// The source of writes and trims for ageing by the workload.
 enum Changes<'a> {
-    /// What a generator goes on with, batch by batch.
-    Endless { source: Box<dyn Source>, batch: Vec<Request> },
+    /// The continuation of a generator, batch by batch.
+    Endless { source: Box<dyn RequestSource>, batch: Vec<Request> },
     /// All of them, for each pass.
     Kept(Vec<Change>),
     /// Too many to keep: each pass reads the workload.
@@ -572,7 +573,11 @@ impl Change {
         }
     }
 
-    fn make<K: Kit>(self, size: u64, work: &mut Work<'_, '_, K>) -> Result<(), Interrupted> {
+    fn make<K: PolicyTypes>(
+        self,
+        size: u64,
+        work: &mut Work<'_, '_, K>,
+    ) -> Result<(), Interrupted> {
         for page in self.pages(size) {
             let lpn = Lpn::from_u32(page as u32);
             if self.trim {
@@ -623,7 +628,11 @@ impl<'a> Changes<'a> {
     }
 
     /// The next requests of an endless stream, or one pass.
-    fn go_on<K: Kit>(&mut self, size: u64, work: &mut Work<'_, '_, K>) -> Result<(), Interrupted> {
+    fn go_on<K: PolicyTypes>(
+        &mut self,
+        size: u64,
+        work: &mut Work<'_, '_, K>,
+    ) -> Result<(), Interrupted> {
         match self {
             Self::Endless { source, batch } => {
                 source.fill(batch)?;

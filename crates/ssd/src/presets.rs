@@ -1,6 +1,6 @@
 //! The drives and chips that come with floatgate, and the defaults of every drive.
 
-/// What a drive has that does not say otherwise.
+/// The values of a drive that does not give its own.
 pub(crate) const DEFAULTS: &str = include_str!("../../../presets/defaults.toml");
 
 /// Declares presets by the name of their file.

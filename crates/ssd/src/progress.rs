@@ -3,10 +3,10 @@
 use kernel::Time;
 use workload::TraceError;
 
-/// How far a run has come; or whoever has a drive in hand, with stages of their own.
+/// The progress of a run, or of another task with stages of its own.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Progress<S = Stage> {
-    /// What is being done.
+    /// The present stage.
     pub stage: S,
     /// Requests (or, when preconditioning, page writes) done.
     pub done: u64,

@@ -1,8 +1,10 @@
 //! One run: a resolved drive, a workload, and out comes a report.
 
-use crate::config::{Age, Drive, Fill, Foreground, HostMode, Load, Pace, before_run, capacity};
-use crate::host::Tenants;
-use crate::precondition::{Checkpoints, Preconditioned, Standing, precondition, resumably};
+use crate::config::{
+    Age, Drive, Fill, Foreground, GcPacing, HostMode, WorkloadDemand, before_run, capacity,
+};
+use crate::host::RunFlows;
+use crate::precondition::{AgeingState, Checkpoints, Preconditioned, precondition, resumably};
 use crate::presets::presets;
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
@@ -10,8 +12,8 @@ use crate::result::{Report, pages_in_use, report};
 use crate::session::Session;
 use crate::sim::Sim;
 use ftl::{
-    Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle,
-    Watch, Wear,
+    Config, Cost, Ftl, Future, GcMarks, LevelTimes, Life, PageChoice, Policies, PolicyTypes,
+    Throttle, Watch, Wear,
 };
 use kernel::{Bytes, Dur, Time};
 use policies::{Arbitration, Builtin, Family};
@@ -20,14 +22,14 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use workload::{
-    About, AddressWrap, Alignment, Flows, Generator, Op, Pattern, Portion, Request, Source,
-    TraceError, Workload,
+    About, AddressWrap, Alignment, Flow, Flows, Generator, Op, OutOfRange, Pattern, Portion,
+    Request, RequestSource, TraceError, Workload,
 };
 
-/// Where preconditioned drives are kept between runs. The rim decides whether and where; what is
-/// found is checked before it is used.
+/// The store of preconditioned drives between runs. The binding decides whether and where. A stored
+/// state is checked before it is used.
 pub trait StateCache {
-    /// What is kept under a key, if anything.
+    /// The content stored under a key, if there is any.
     fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>>;
     /// Keeps under a key what is written, unless that fails.
     fn store(&mut self, key: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
@@ -74,11 +76,11 @@ impl From<Interrupted> for RunError {
 
 /// Watches a source's requests go by, for what the report says about the workload.
 struct Observed {
-    inner: Box<dyn Source>,
+    inner: Box<dyn RequestSource>,
     alignment: Alignment,
 }
 
-impl Source for Observed {
+impl RequestSource for Observed {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.inner.fill(batch)?;
         self.alignment.observe(batch);
@@ -129,7 +131,7 @@ fn generator_within(
 }
 
 /// The FTL of a drive, empty.
-pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
+pub fn ftl_of<K: PolicyTypes>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
     let config = Config {
         geometry: drive.geometry,
         layouts: drive.policies.layouts(&drive.geometry),
@@ -139,7 +141,7 @@ pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
             stop: drive.ftl.gc.stop,
             background_stop: drive.ftl.gc.background_stop,
             one_by_one: drive.ftl.gc.foreground == Foreground::One,
-            paced: drive.ftl.gc.pace == Pace::PerWrite,
+            paced: drive.ftl.gc.pace == GcPacing::PerWrite,
         },
         endurance: drive.endurance_left(),
         seed: drive.seed,
@@ -184,20 +186,20 @@ pub fn run_recorded(
         return Err(RunError::Stopped);
     }
     let mut arbiter = drive.policies.arbiter();
-    let tenants = Tenants::of(&drive.host, workload.about(), arbiter.merges())
+    let run_flows = RunFlows::of(&drive.host, workload.about(), arbiter.merges())
         .map_err(RunError::Generator)?;
-    let Flows { open, closed } = tenants.heard(workload.flows()?);
+    let Flows { open, closed } = run_flows.heard(workload.flows()?);
     let mut source = Observed { inner: open, alignment: Alignment::new() };
     let mut sim = Sim::new(drive, ftl);
-    sim.count_flows(tenants.flows.len());
+    sim.count_flows(run_flows.flows.len());
     arbiter.attach(&drive.geometry, drive.logical_pages);
     if arbiter.merges() {
         sim.close_loops(closed);
     } else {
-        sim.arbitrate(&drive.host, arbiter, &tenants.shares(), closed);
+        sim.arbitrate(&drive.host, arbiter, &run_flows.shares(), closed);
     }
     if let Some(sink) = sink {
-        sim.record_by(drive.recording, sink, tenants.names());
+        sim.record_by(drive.recording, sink, run_flows.names());
     }
     sim.run(&mut source, total, progress)?;
     let mut alignment = source.alignment.clone();
@@ -206,7 +208,7 @@ pub fn run_recorded(
         alignment.add(closed.alignment());
         skipped += closed.skipped();
     }
-    let about = About { flows: tenants.flows, ..workload.about().clone() };
+    let about = About { flows: run_flows.flows, ..workload.about().clone() };
     Ok(report(drive, &about, skipped, &alignment, &state, before, &mut sim))
 }
 
@@ -220,83 +222,156 @@ fn folded(drive: &mut Drive, workload: Box<dyn Workload>) -> Result<Box<dyn Work
         return Ok(Box::new(fold));
     };
     let part = Portion::new(Box::new(fold), years.of.get(), seed, page, pages)?;
-    years.load = Some(Load { written: part.written(), requests: part.requests() });
+    years.load = Some(WorkloadDemand { written: part.written(), requests: part.requests() });
     Ok(Box::new(part))
+}
+
+/// The client of a session.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Client<'a> {
+    /// Programs that see a block device: its requests are of whole sectors, and of one flow.
+    BlockDevice,
+    /// A program that submits requests of these flows; none: of one that has no name.
+    Program(&'a [String]),
 }
 
 /// A drive that is ready for requests that nobody knows yet. Its settings must not ask for them.
 ///
 /// # Errors
-/// A setting needs to know the requests, or says when they arrive.
+/// A setting needs to know the requests, or says when they arrive; or flows do not fit.
 pub fn open_session(
     drive: &Drive,
+    client: Client<'_>,
     cache: &mut dyn StateCache,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Session, RunError> {
-    let wrong = unfit_for_session(drive);
-    if !wrong.is_empty() {
-        return Err(RunError::Generator(wrong.join("\n")));
+    let names = match client {
+        Client::BlockDevice => &[],
+        Client::Program(names) => names,
+    };
+    let mut wrong = unfit_for_session(drive);
+    if client == Client::BlockDevice {
+        wrong.extend(unfit_for_block_device(drive));
     }
-    let policies = || policies_of(drive, None);
-    let (mut ftl, state) = prepare::<Builtin>(drive, &Unknown::new(), &policies, cache, progress)?;
-    let before = pages_in_use(&ftl);
-    ftl.begin_run(policies());
-    Ok(Session::new(drive.clone(), Sim::new(drive, ftl), state, before))
-}
-
-/// What in the settings of a drive does not go with requests that nobody knows yet.
-fn unfit_for_session(drive: &Drive) -> Vec<String> {
-    let sector = drive.host.sector.get();
+    wrong.extend(wrong_flows(names));
+    let unknown = Unknown::new(names, capacity(drive));
     let mut arbiter = drive.policies.arbiter();
     arbiter.attach(&drive.geometry, drive.logical_pages);
+    let tenants = RunFlows::of(&drive.host, &unknown.0, arbiter.merges());
+    let tenants = tenants.map_err(|what| wrong.push(what));
+    let Some(tenants) = tenants.ok().filter(|_| wrong.is_empty()) else {
+        return Err(RunError::Generator(wrong.join("\n")));
+    };
+    let policies = || policies_of(drive, None);
+    let (mut ftl, state) = prepare::<Builtin>(drive, &unknown, &policies, cache, progress)?;
+    let before = pages_in_use(&ftl);
+    ftl.begin_run(policies());
+    Ok(Session::new(drive.clone(), Sim::new(drive, ftl), tenants, state, before))
+}
+
+/// The mistake in the names of flows.
+fn wrong_flows(names: &[String]) -> Option<String> {
+    let twice = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name));
+    if names.len() > Flow::MOST {
+        Some(format!("{} flows are more than {}", names.len(), Flow::MOST))
+    } else if names.iter().any(String::is_empty) {
+        Some("the name of a flow is empty".into())
+    } else {
+        twice.map(|(_, name)| format!("the flow `{name}` is named twice"))
+    }
+}
+
+/// The rules that a drive breaks.
+fn broken<const N: usize>(rules: [(bool, &str); N]) -> impl Iterator<Item = String> {
+    rules.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| what.to_owned())
+}
+
+/// The settings of a drive that need requests which nobody knows yet, each by its name.
+fn unfit_for_session(drive: &Drive) -> Vec<String> {
     let rules = [
         (
             drive.precondition.fill == Fill::Touched,
-            "`precondition.fill = \"touched\"` fills what will be read, which nobody knows of a live \
-             drive; `--set precondition.fill=full` or `none`",
+            "`precondition.fill = \"touched\"` fills what will be read, which nobody knows of a \
+             session; `--set precondition.fill=full` or `none`",
         ),
         (
             drive.precondition.age == Age::Workload,
-            "`precondition.age = \"workload\"` repeats requests that nobody knows of a live drive; \
+            "`precondition.age = \"workload\"` repeats requests that nobody knows of a session; \
              `--set precondition.age=random` or `none`",
         ),
         (
-            drive.policies.build().cost.wants_future(),
-            "this cost policy must know the requests to come; `--policy cost=fixed` does not",
+            drive.host.mode != HostMode::Timestamps,
+            "`host.mode` is not `timestamps`: requests of a session arrive when they come; `--set \
+             host.mode=timestamps`",
         ),
         (
-            drive.host.mode != HostMode::Timestamps || (drive.host.speed - 1.0).abs() > 0.0,
-            "requests of a live drive arrive when they come; `--set host.mode=timestamps --set \
-             host.speed=1`",
+            (drive.host.speed - 1.0).abs() > 0.0,
+            "`host.speed` is not 1: requests of a session arrive when they come; `--set host.speed=1`",
         ),
-        (drive.workload.shift != 0, "a live drive moves no addresses; `--set workload.shift=0`"),
         (
-            !arbiter.merges() || !drive.host.flow.is_empty() || drive.host.only.is_some(),
-            "a live drive is one flow; `--policy arbitration=merge`, and no `host.flow` or `host.only`",
+            drive.workload.shift != 0,
+            "`workload.shift`: a session moves no addresses; `--set workload.shift=0`",
+        ),
+        (
+            drive.host.out_of_range == OutOfRange::Compact,
+            "`host.out-of-range = \"compact\"` moves addresses in the order of a whole workload, and a \
+             session moves none; `--set host.out-of-range=refuse`",
+        ),
+        (
+            drive.host.only.is_some(),
+            "`host.only`: a session hears every flow; leave it out, and submit requests of one flow",
+        ),
+    ];
+    let future = drive.policies.build().cost.wants_future().then(|| {
+        let policies = drive.policies.to_json();
+        let name = policies[Family::Cost.name()]["name"].as_str().unwrap_or_default();
+        format!(
+            "the cost policy `{name}` must know the requests to come, and nobody knows those of a \
+             session; `--policy cost=fixed` does not"
+        )
+    });
+    broken(rules).chain(future).collect()
+}
+
+/// Settings that do not go with a block device.
+fn unfit_for_block_device(drive: &Drive) -> impl Iterator<Item = String> {
+    let sector = drive.host.sector.get();
+    let mut arbiter = drive.policies.arbiter();
+    arbiter.attach(&drive.geometry, drive.logical_pages);
+    broken([
+        (
+            !arbiter.merges() || !drive.host.flow.is_empty(),
+            "a live drive is one flow; `--policy arbitration=merge`, and no `host.flow`",
         ),
         (
             !sector.is_power_of_two() || !(512..=65536).contains(&sector),
             "sectors of a live drive have 512 bytes or a multiple; `--set host.sector=512B`",
         ),
-    ];
-    rules.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| what.to_owned()).collect()
+    ])
 }
 
 /// A workload of which nothing is known.
 struct Unknown(About);
 
 impl Unknown {
-    fn new() -> Self {
+    /// With flows of these names, whose requests lie anywhere.
+    fn new(flows: &[String], capacity: Bytes) -> Self {
+        let flow = |name: &String| Flow {
+            name: name.clone(),
+            weight: 1,
+            depth: None,
+            region: (0, capacity.get()),
+        };
         Self(About {
-            name: "live".into(),
-            format: "live".into(),
+            name: "a session".into(),
+            format: "session".into(),
             sha256: None,
             reading: None,
             requests: None,
             span: None,
             timed: true,
             closed: Vec::new(),
-            flows: Vec::new(),
+            flows: flows.iter().map(flow).collect(),
             stand_in: None,
             notes: Vec::new(),
         })
@@ -308,14 +383,14 @@ impl Workload for Unknown {
         &self.0
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(Nothing))
     }
 }
 
 struct Nothing;
 
-impl Source for Nothing {
+impl RequestSource for Nothing {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         Ok(())
@@ -325,21 +400,21 @@ impl Source for Nothing {
 /// The drive's policies in their first state, told what they must know.
 fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin> {
     let mut policies = drive.policies.build();
-    Told::of(drive).tell(&mut policies);
+    DriveInfo::of(drive).configure(&mut policies);
     if let Some(future) = future {
         policies.cost.foresee(Arc::clone(future));
     }
     policies
 }
 
-/// What policies are told of the drive, beside what they see of it.
-struct Told {
+/// The facts about a drive that policies are told, besides their views.
+struct DriveInfo {
     levels: LevelTimes,
     program: [Dur; 4],
     life: Life,
 }
 
-impl Told {
+impl DriveInfo {
     fn of(drive: &Drive) -> Self {
         let types = drive.geometry.shape().bits_per_cell;
         let mean = |times: &[Dur; 4]| {
@@ -350,22 +425,22 @@ impl Told {
                 program: drive.timing.program.map(mean),
                 read: drive.timing.read.map(mean),
             },
-            program: drive.timing.program[nand::Level::Medium],
+            program: drive.timing.program[nand::Level::MediumCost],
             life: life_of(drive),
         }
     }
 
-    fn tell(&self, policies: &mut Policies<Builtin>) {
+    fn configure(&self, policies: &mut Policies<Builtin>) {
         policies.cost.learn_times(&self.levels);
         policies.page_choice.learn_times(&self.program);
         policies.throttle.learn_life(&self.life);
         policies.wear.learn_life(&self.life);
     }
 
-    /// What of it may shape a state: what those are told who are asked while a drive is filled and
-    /// aged.
+    /// The facts of it that may shape a state: those told to policies that act while a drive is
+    /// filled and aged.
     fn shaping(&self, policies: &Policies<Builtin>) -> Value {
-        // No field is left out by `..`: whoever adds one decides here.
+        // No field is left out by `..`, so the author of a new field decides here.
         let Self { levels: _, program, life } = self;
         let program = (!policies.page_choice.in_order()).then(|| format!("{program:?}"));
         let life = policies.wear.active().then(|| format!("{life:?}"));
@@ -373,7 +448,7 @@ impl Told {
     }
 }
 
-/// What policies that plan a drive's life have to plan with.
+/// The facts from which policies plan a drive's life.
 pub(crate) fn life_of(drive: &Drive) -> Life {
     let page_bytes = drive.geometry.page_size().get();
     Life {
@@ -385,7 +460,7 @@ pub(crate) fn life_of(drive: &Drive) -> Life {
     }
 }
 
-/// What is to come, for a policy that asks for it: the workload is gone through twice.
+/// The accesses to come, for a policy that asks for them. The workload is read twice.
 fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future>>, TraceError> {
     if !drive.policies.build().cost.wants_future() {
         return Ok(None);
@@ -419,8 +494,8 @@ fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future
     Ok(Some(Arc::new(Future { first, reads })))
 }
 
-/// Requests without times of their own arrive in a closed loop, unless somebody insists on an open
-/// one: all at time zero they would measure nothing but the length of the queue.
+/// Requests without times of their own arrive in a closed loop, unless the settings insist on an
+/// open one. If all arrived at time zero, they would measure only the length of the queue.
 fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
     let mut drive = drive.clone();
     let untimed = !about.timed && about.closed.is_empty();
@@ -435,7 +510,7 @@ fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
 }
 
 /// Preconditions an empty drive, or finds it preconditioned.
-fn prepare<K: Kit>(
+fn prepare<K: PolicyTypes>(
     drive: &Drive,
     workload: &dyn Workload,
     policies: &dyn Fn() -> Policies<K>,
@@ -478,19 +553,19 @@ fn prepare<K: Kit>(
     Ok((ftl, state))
 }
 
-/// What an ageing that was interrupted came to, in the cache.
-struct Unfinished<'a, K: Kit> {
+/// The state of an interrupted ageing, in the cache.
+struct Unfinished<'a, K: PolicyTypes> {
     cache: &'a mut dyn StateCache,
     key: &'a str,
     empty: &'a dyn Fn() -> Ftl<K>,
     policies: &'a dyn Fn() -> Policies<K>,
 }
 
-impl<K: Kit> Checkpoints<K> for Unfinished<'_, K> {
-    fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<Standing> {
+impl<K: PolicyTypes> Checkpoints<K> for Unfinished<'_, K> {
+    fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<AgeingState> {
         let mut kept = self.cache.load(self.key)?;
         ftl.expect_many_writes();
-        if let Some(standing) = Standing::read(&mut *kept)
+        if let Some(standing) = AgeingState::read(&mut *kept)
             && ftl.restore(&mut *kept).is_ok()
         {
             ftl.begin_run((self.policies)());
@@ -500,7 +575,7 @@ impl<K: Kit> Checkpoints<K> for Unfinished<'_, K> {
         None
     }
 
-    fn keep(&mut self, ftl: &mut Ftl<K>, standing: &Standing) {
+    fn keep(&mut self, ftl: &mut Ftl<K>, standing: &AgeingState) {
         self.cache.store(self.key, &mut |to| {
             to.write_all(&standing.to_bytes())?;
             ftl.save(to)
@@ -536,7 +611,7 @@ pub fn memory(drive: &Drive) -> u64 {
     BYTES_PER_PAGE * drive.geometry.pages() as u64 + BYTES_BESIDE
 }
 
-/// What can be said of a run of a drive once its workload is known.
+/// The facts about a run of a drive once its workload is known.
 pub fn planned(drive: &Drive, about: &About) -> Planned {
     let drive = &closed_if_untimed(drive, about);
     let repeatable = drive.policies.unrepeatable().next().is_none();
@@ -545,7 +620,7 @@ pub fn planned(drive: &Drive, about: &About) -> Planned {
     Planned { config: drive.resolved.clone(), state }
 }
 
-/// What tells the requests from others in a preconditioned state: null if it depends on none.
+/// The name of the requests in a preconditioned state: null if it depends on none.
 fn named_requests(drive: &Drive, about: &About, unnamed: Option<&str>) -> Value {
     if by_workload(drive) {
         json!([about.name, about.sha256, about.reading, about.requests, unnamed])
@@ -559,10 +634,10 @@ fn by_workload(drive: &Drive) -> bool {
     drive.precondition.age == Age::Workload || drive.precondition.fill == Fill::Touched
 }
 
-/// The digest of what a preconditioned state depends on; `requests` says which requests those
-/// are, and is null if it depends on none. Everything that makes the drive is part of it, unless it
-/// says where it is defined that it cannot shape a state: settings where they are declared
-/// (`config/keys.rs`), families of policies by [`Family::shapes_state`].
+/// The digest of everything that a preconditioned state depends on. `requests` names those
+/// requests, and is null if it depends on none. Everything that makes the drive is part of it,
+/// unless its declaration rules out that it shapes a state. Settings declare that in
+/// `config/keys.rs`, and families of policies by [`Family::shapes_state`].
 fn state_digest(drive: &Drive, requests: &Value) -> String {
     let mut policies = drive.policies.to_json();
     for family in Family::ALL.into_iter().filter(|family| !family.shapes_state()) {
@@ -572,7 +647,7 @@ fn state_digest(drive: &Drive, requests: &Value) -> String {
         "build": drive.build,
         "drive": before_run(&drive.resolved, !requests.is_null()),
         "policies": policies,
-        "told": Told::of(drive).shaping(&drive.policies.build()),
+        "told": DriveInfo::of(drive).shaping(&drive.policies.build()),
         "requests": requests,
     });
     if drive.years.is_some() {

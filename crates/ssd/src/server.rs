@@ -1,4 +1,4 @@
-//! Whatever takes one thing at a time, in the order in which they come: a channel, a link, a core.
+//! A server that takes one thing at a time, in order of arrival: a channel, a link, a core.
 
 use kernel::{Dur, Time};
 
@@ -32,7 +32,7 @@ impl Server {
     }
 }
 
-/// Whatever takes one thing at a time is busy no longer than the run lasts.
+/// A server that takes one thing at a time is busy no longer than the run lasts.
 ///
 /// # Panics
 /// It was.

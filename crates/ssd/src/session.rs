@@ -1,21 +1,29 @@
-//! A run whose requests come one by one from outside, as those of a live drive do.
+//! A run whose requests come one by one from outside: those of a live drive, or of another simulator.
 //!
-//! It comes to the same as [`Sim::run`] over the requests that came, to the bit. For that, a request
-//! never arrives at an instant at which something else happens: whether it came before or after would
-//! depend on when its arrival was planned, and here nobody plans it. And the last request must be the
-//! last thing that the drive is told, because a run goes on differently once nothing more can come.
+//! The result equals that of [`Sim::run`] over the requests that came, to the bit. Two rules make
+//! it so:
+//!
+//! * A request never arrives at an instant at which something else happens. Its order there would
+//!   depend on when its arrival was planned, and nobody plans it in a session.
+//! * The last request must be the last event that the drive is told, because a run continues
+//!   differently once no more can come.
+//!
+//! Requests wait outside, and an arbiter chooses among flows, by the same code as in a run: the
+//! [`Feeder`] reads from a source that never ends until [`Session::close`].
 
 use crate::config::Drive;
+use crate::host::{DriveInterface, Feeder, RunFlows};
 use crate::precondition::Preconditioned;
-use crate::progress::{Progress, Stage};
+use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
 use crate::result::{Report, report};
 use crate::sim::{Completion, PROGRESS_EVERY, Safe, Sim, Turn};
-use kernel::{Dur, Time, TimeSum};
+use ftl::Watch;
+use kernel::{Dur, Prio, Time, TimeSum};
 use nand::Source;
-use policies::Builtin;
+use policies::{Arbitration, Builtin};
 use std::collections::VecDeque;
-use workload::{About, Alignment, Request};
+use workload::{About, Alignment, Flow, Op, Request, RequestSource, TraceError};
 
 /// The drive's life has ended: it takes no more requests.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -23,7 +31,7 @@ pub struct WornOut;
 
 /// How a drive stands, counted from the start of the session; of blocks, those that it has.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Standing {
+pub struct SessionState {
     /// Pages programmed for the host, and for whatever reason.
     pub programs: (u64, u64),
     /// Bytes of a page.
@@ -48,10 +56,20 @@ pub struct Standing {
 pub struct Session {
     drive: Drive,
     sim: Sim<Builtin>,
+    feeder: Feeder,
+    came: Came,
+    /// The tokens of requests that are not inside yet, by flow.
+    tokens: Vec<VecDeque<u32>>,
+    tenants: RunFlows,
+    /// There are no queues of flows.
+    merges: bool,
+    /// Nothing happens in the drive when requests are done: it does not matter when it learns that
+    /// no more come.
+    quiet: bool,
     state: Preconditioned,
     used_before: u64,
     alignment: Alignment,
-    done: VecDeque<Completion>,
+    done: VecDeque<(Time, Completion)>,
     /// When the last request arrived.
     arrived: Option<Time>,
     /// Whether anything has happened since.
@@ -59,17 +77,104 @@ pub struct Session {
     mark_at: u64,
 }
 
+/// Turns between two looks of [`Session::pass`].
+const PASS_LOOKS: u64 = 1 << 12;
+
+/// Requests that came and that the feeder has not read: it does so when one has a place.
+#[derive(Default)]
+struct Came(Vec<Request>);
+
+impl RequestSource for Came {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        batch.append(&mut self.0);
+        Ok(())
+    }
+}
+
+/// The drive as the feeder sees it: every request has the token of its own, and what is done is kept.
+struct Tokened<'a> {
+    sim: &'a mut Sim<Builtin>,
+    tokens: &'a mut [VecDeque<u32>],
+    done: &'a mut VecDeque<(Time, Completion)>,
+    merges: bool,
+}
+
+impl DriveInterface for Tokened<'_> {
+    #[inline]
+    fn now(&self) -> Time {
+        self.sim.now()
+    }
+
+    #[inline]
+    fn inside(&self) -> u32 {
+        self.sim.inside()
+    }
+
+    #[inline]
+    fn submit_arrived(&mut self, request: &Request, arrived: Time, _: u32) -> Dur {
+        let token = self.tokens[usize::from(request.flow)].pop_front().expect("it came with one");
+        self.sim.submit_arrived(request, arrived, token)
+    }
+
+    #[inline]
+    fn take_done(&mut self) -> Option<Completion> {
+        let done = self.sim.take_done()?;
+        self.done.push_back((self.sim.now(), done));
+        let token = if self.merges { Feeder::OPEN } else { done.flow.into() };
+        Some(Completion { token, ..done })
+    }
+
+    // Nobody knows when the next request comes.
+    fn wake_at(&mut self, _: Option<Time>) {}
+
+    fn wakes_at(&self) -> Option<Time> {
+        None
+    }
+
+    fn close(&mut self) {
+        self.sim.close();
+    }
+
+    fn prefetch(&self, _: u64) {}
+
+    fn prefetch_copy(&self, _: u64) {}
+}
+
+/// The source of a session has no errors, and nobody stops it.
+fn surely(pushed: Result<(), Interrupted>) {
+    pushed.expect("requests come from memory");
+}
+
 impl Session {
     pub(crate) fn new(
         drive: Drive,
         mut sim: Sim<Builtin>,
+        tenants: RunFlows,
         state: Preconditioned,
         used_before: u64,
     ) -> Self {
+        let mut arbiter = drive.policies.arbiter();
+        arbiter.attach(&drive.geometry, drive.logical_pages);
+        let merges = arbiter.merges();
+        sim.count_flows(tenants.flows.len());
+        let shares = tenants.shares();
+        if !merges {
+            sim.arbitrate(&drive.host, arbiter, &shares, Vec::new());
+        }
+        let mut feeder = sim.take_feeder();
+        feeder.expect_more();
         sim.post_timer();
+        let quiet = drive.is_quiet() && !sim.acts_when_idle();
         Self {
             drive,
             sim,
+            feeder,
+            came: Came::default(),
+            tokens: vec![VecDeque::new(); shares.len()],
+            tenants,
+            merges,
+            quiet,
             state,
             used_before,
             alignment: Alignment::new(),
@@ -91,7 +196,7 @@ impl Session {
     }
 
     /// How it stands now.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> SessionState {
         let (sim, geometry) = (&self.sim, &self.drive.geometry);
         let (ftl, counts) = (sim.ftl(), sim.ftl().counts());
         let erases = ftl.array().erases().as_slice();
@@ -103,7 +208,7 @@ impl Session {
         let (least, most) = ends.expect("a drive has blocks");
         let spare = geometry.pages() as u64 - u64::from(self.drive.logical_pages);
         let lost = counts.retired * u64::from(geometry.pages_per_block());
-        Standing {
+        SessionState {
             programs: (counts.program[Source::Host], counts.program.total()),
             page_bytes: geometry.page_size().get(),
             erases: (least, mean(erases), most),
@@ -118,12 +223,12 @@ impl Session {
 
     /// Records what follows, as the drive's settings say.
     pub fn record(&mut self, sink: Sink) {
-        self.sim.record(self.drive.recording, sink);
+        self.sim.record_by(self.drive.recording, sink, self.tenants.names());
     }
 
     /// From now on [`Session::take_safe`] tells which data survive a loss of power.
-    pub fn tell_safe(&mut self) {
-        self.sim.tell_safe();
+    pub fn report_safe(&mut self) {
+        self.sim.report_safe();
     }
 
     /// The next page whose data became safe.
@@ -135,21 +240,84 @@ impl Session {
     /// The next request that is done.
     #[inline]
     pub fn take_done(&mut self) -> Option<Completion> {
+        self.take_done_at().map(|(_, done)| done)
+    }
+
+    /// The same with the time at which it was.
+    #[inline]
+    pub fn take_done_at(&mut self) -> Option<(Time, Completion)> {
         self.done.pop_front()
     }
 
-    /// Whether there is room for another request.
+    /// When something happens in the drive next, if no request comes before.
+    #[inline]
+    pub fn next_at(&self) -> Option<Time> {
+        self.sim.next_at()
+    }
+
+    /// Lets time pass until `until` and all that happens then has; without `until`, until every request
+    /// that came is done. `look` is called now and then, and stops it by answering `false`.
+    pub fn pass(&mut self, until: Option<Time>, look: &mut dyn FnMut() -> bool) -> Turn {
+        let mut turns = 0;
+        loop {
+            turns += 1;
+            let over = match until {
+                None => self.outstanding() == 0,
+                Some(until) => {
+                    self.sim.now() >= until && self.sim.next_at().is_none_or(|next| next > until)
+                }
+            };
+            if over || turns % PASS_LOOKS == 0 && !look() {
+                return Turn::Reached;
+            }
+            match self.turn(until) {
+                Turn::WornOut => return Turn::WornOut,
+                Turn::Idle => assert!(until.is_some(), "requests are inside, and nothing happens"),
+                Turn::Reached | Turn::Done => {}
+            }
+        }
+    }
+
+    /// The flows; none where all requests are of one that has no name.
+    pub fn flows(&self) -> &[Flow] {
+        &self.tenants.flows
+    }
+
+    /// Whether there is room for another request. One that comes without waits outside.
     pub fn has_room(&self) -> bool {
         self.sim.inside() < self.drive.host.queue_limit
     }
 
+    /// Requests that are not done: inside, or waiting outside.
+    pub fn outstanding(&self) -> usize {
+        self.sim.inside() as usize + self.tokens.iter().map(VecDeque::len).sum::<usize>()
+    }
+
     /// A request arrives as soon as an arrival has an instant of its own; its `at` says nothing. The
-    /// first comes at zero, and those that come before anything happens, together. Returns when it arrived.
+    /// first comes at zero. Those that come before anything happens come together, unless an arbiter
+    /// chooses among flows. Returns when it arrived.
     ///
     /// # Errors
     /// The drive's life has ended.
     pub fn arrive(&mut self, request: &Request, token: u32) -> Result<Time, WornOut> {
-        let at = self.place()?;
+        self.arrive_from(self.sim.now(), request, token)
+    }
+
+    /// The same, at `from` or as soon after it as an arrival has an instant of its own.
+    ///
+    /// # Errors
+    /// The drive's life has ended.
+    ///
+    /// # Panics
+    /// `from` has passed.
+    pub fn arrive_from(
+        &mut self,
+        from: Time,
+        request: &Request,
+        token: u32,
+    ) -> Result<Time, WornOut> {
+        assert!(from >= self.sim.now(), "a request arrives in the past");
+        let at = self.place(from)?;
         self.take_in(&Request { at, ..*request }, token);
         Ok(at)
     }
@@ -171,27 +339,41 @@ impl Session {
     }
 
     fn take_in(&mut self, request: &Request, token: u32) {
-        let at = request.at;
-        self.alignment.observe(&[*request]);
-        self.sim.note_arrival(at);
-        self.sim.submit(request, token);
-        (self.arrived, self.moved) = (Some(at), false);
-        self.collect();
+        let of_all = [*request];
+        self.alignment.observe(&of_all);
+        let mut request = *request;
+        request.prio = self.tenants.priority(request.flow).unwrap_or(request.prio);
+        self.tokens[usize::from(request.flow)].push_back(token);
+        self.came.0.push(request);
+        (self.arrived, self.moved) = (Some(request.at), false);
+        let (feeder, mut drive, came) = self.parts();
+        surely(feeder.come(&mut drive, came));
     }
 
-    /// Lets time pass until an arrival has an instant of its own, and returns that.
-    fn place(&mut self) -> Result<Time, WornOut> {
-        match self.arrived {
-            None => return Ok(self.sim.now()),
-            Some(at) if !self.moved => return Ok(at),
-            Some(_) => {}
+    fn parts(&mut self) -> (&mut Feeder, Tokened<'_>, &mut Came) {
+        let Self { sim, feeder, came, tokens, done, merges, .. } = self;
+        (feeder, Tokened { sim, tokens, done, merges: *merges }, came)
+    }
+
+    /// Lets time pass until an arrival has an instant of its own, at `from` or later, and returns that.
+    fn place(&mut self, from: Time) -> Result<Time, WornOut> {
+        let now = self.sim.now();
+        // An arbiter would choose among all that came at one instant, and here it hears of one.
+        let alone = self.merges || self.arrived.is_none();
+        if from == now && alone && !self.moved && self.arrived.is_none_or(|at| at == now) {
+            return Ok(now);
         }
         loop {
-            let at = self.sim.now() + Dur::ns(1);
-            let until = self.sim.next_at().filter(|next| *next <= at);
-            match self.turn(Some(until.unwrap_or(at))) {
+            let at = from.max(self.sim.now() + Dur::ns(1));
+            let next = self.sim.next_at().filter(|next| *next <= at);
+            // Events before that instant come first, then those at the instant itself.
+            let until = match next {
+                Some(next) if next < at => Time::from_ns(at.as_ns() - 1),
+                _ => at,
+            };
+            match self.turn(Some(until)) {
                 Turn::WornOut => return Err(WornOut),
-                Turn::Reached if until.is_none() => return Ok(at),
+                Turn::Reached if next.is_none() => return Ok(at),
                 Turn::Reached | Turn::Done | Turn::Idle => {}
             }
         }
@@ -209,14 +391,34 @@ impl Session {
         self.mark_at = self.sim.mark(self.mark_at);
         self.moved = true;
         let turn = self.sim.advance(until);
-        self.collect();
+        if turn == Turn::Done {
+            let (feeder, mut drive, came) = self.parts();
+            feeder.collect(&mut drive);
+            surely(feeder.push(&mut drive, came));
+        }
         turn
     }
 
-    fn collect(&mut self) {
-        while let Some(done) = self.sim.take_done() {
-            self.done.push_back(done);
+    /// Ends as a run does over the requests that came: if the drive would have done something else had
+    /// it known earlier that no more come, a flush arrives last. `flush` is called with it. Then
+    /// [`Session::close`].
+    pub fn end(&mut self, flush: &mut dyn FnMut(&Request), progress: &mut dyn FnMut(Progress)) {
+        let served = self.sim.stats().end_ns == self.sim.now().as_ns();
+        let as_planned = !self.moved || self.quiet && (self.outstanding() > 0 || served);
+        if !as_planned && self.arrived.is_some() {
+            let request = Request {
+                at: Time::ZERO,
+                offset: 0,
+                len: 0,
+                op: Op::Flush,
+                prio: Prio::Normal,
+                flow: 0,
+            };
+            if let Ok(at) = self.arrive(&request, u32::MAX) {
+                flush(&Request { at, ..request });
+            }
         }
+        self.close(progress);
     }
 
     /// Nothing more comes: serves what is inside and empties the buffer.
@@ -225,7 +427,8 @@ impl Session {
         if self.sim.worn_out_at().is_some() {
             return;
         }
-        self.sim.close();
+        let (feeder, mut drive, came) = self.parts();
+        surely(feeder.end(&mut drive, came));
         let mut report_at = 0;
         loop {
             let (done, now) = (self.sim.stats().served, self.sim.now());
@@ -242,9 +445,11 @@ impl Session {
     /// The result, after [`Session::close`]. `about` says where the requests came from.
     pub fn report(mut self, about: &About) -> Report {
         self.sim.finish();
-        // Whoever takes the record may have had enough; the result is whole all the same.
+        // The receiver may have stopped taking the record. The result is complete all the same.
         let _ = self.sim.end_record();
-        let Self { drive, mut sim, state, used_before, alignment, .. } = self;
-        report(&drive, about, 0, &alignment, &state, used_before, &mut sim)
+        let Self { drive, mut sim, feeder, tenants, state, used_before, alignment, .. } = self;
+        sim.give_back(feeder);
+        let about = About { flows: tenants.flows, ..about.clone() };
+        report(&drive, &about, 0, &alignment, &state, used_before, &mut sim)
     }
 }

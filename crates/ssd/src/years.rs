@@ -14,14 +14,14 @@ use std::num::NonZeroU32;
 const PAGES: usize = 1 << 21;
 
 impl Drive {
-    /// The drive that is simulated to name years of this one. `unmodelled` says why there is no
-    /// model of its cells, for whoever reads the result.
+    /// The drive that is simulated to give years of this one. `unmodelled` is the reason for
+    /// results without a model of its cells.
     #[must_use]
     pub fn for_years(self, unmodelled: Option<String>) -> Self {
         self.in_parts(PAGES, unmodelled)
     }
 
-    /// The same, of a drive that is divided until a part has at most so many pages.
+    /// The same, for a drive that is divided until a part has at most `enough` pages.
     #[must_use]
     pub fn in_parts(self, pages: usize, unmodelled: Option<String>) -> Self {
         let (of, shape) = self.part(pages);
@@ -55,8 +55,8 @@ impl Drive {
         part
     }
 
-    /// How many parts the drive is divided into, and what one of them has: as few as make it small
-    /// enough, and of those with as many channels as there can be.
+    /// The number of parts of the drive, and the shape of one. It is the fewest that make a part
+    /// small enough and, among those, the shape with most channels.
     fn part(&self, enough: usize) -> (NonZeroU32, Shape) {
         let own = self.geometry.flash();
         let pages = self.geometry.pages();

@@ -9,7 +9,7 @@ use common::{drive, read, write};
 use floatgate_ssd::{NoCache, run};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
-use workload::{ClosedLoop, List, Merge, Part, Request};
+use workload::{ClosedLoop, List, Merge, MergedPart, Request};
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
@@ -36,11 +36,11 @@ fn allocations(settings: &[&str], requests: u64, depth: Option<u32>) -> u64 {
         let one = |i: u64| if i % 2 == 0 { read(0, i * 7 % 200) } else { write(0, i * 3 % 200) };
         (flow..requests + flow).map(one).collect()
     };
-    let parts = (0..2).map(|flow| Part {
+    let parts = (0..2).map(|flow| MergedPart {
         flow: Some((format!("flow {flow}"), 1)),
         closed: Some(ClosedLoop { depth: 16, until: None }),
         depth,
-        ..Part::new(Box::new(List::new("list", list(flow)).unwrap()))
+        ..MergedPart::new(Box::new(List::new("list", list(flow)).unwrap()))
     });
     let workload = Box::new(Merge::new("both", parts.collect()).unwrap());
     let room = ["geometry.channels=4", "geometry.pages-per-block=64", "precondition.fill=full"];

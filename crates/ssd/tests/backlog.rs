@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::env;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use workload::{List, Merge, Op, Part, Request, Workload};
+use workload::{List, Merge, MergedPart, Op, Request, Workload};
 
 /// Requests of a small batch, of some of these, and of the large one.
 const SMALL: u64 = 100;
@@ -230,9 +230,9 @@ fn workload(case: &Case, drive: &Drive, size: u64, all: u64) -> Box<dyn Workload
     if case.name != FLOWS {
         return list(all);
     }
-    let parts = (0..2).map(|flow| Part {
+    let parts = (0..2).map(|flow| MergedPart {
         flow: Some((format!("flow {flow}"), 1 + flow)),
-        ..Part::new(list(all.iter().skip(flow as usize).step_by(2).copied().collect()))
+        ..MergedPart::new(list(all.iter().skip(flow as usize).step_by(2).copied().collect()))
     });
     Box::new(Merge::new("flows", parts.collect()).expect("two flows"))
 }

@@ -1,10 +1,10 @@
 //! The bench against what it was given and what must follow.
 
-use floatgate_ssd::bench::{Plan, bench};
+use floatgate_ssd::bench::{BenchPlan, bench};
 use nand::physics::{Cell, STEP_VOLTS};
 use serde_json::Value;
 
-const SMALL: Plan = Plan { chips: 2, blocks: 2, cycles: 2, stress: 2_000, seed: 3 };
+const SMALL: BenchPlan = BenchPlan { chips: 2, blocks: 2, cycles: 2, stress: 2_000, seed: 3 };
 
 fn of(name: &str) -> Value {
     bench(name, &SMALL, &mut |_, _, _| true).expect("a chip that comes along")
@@ -155,7 +155,7 @@ fn nothing_is_lost_beyond_the_first_reprogram() {
 #[test]
 fn the_first_error_comes_when_reads_have_added_as_much() {
     // Errors that come one by one at a rate: half of the blocks have one after ln 2 over the rate.
-    let plan = Plan { chips: 4, blocks: 100, cycles: 10, stress: 50_000, seed: 5 };
+    let plan = BenchPlan { chips: 4, blocks: 100, cycles: 10, stress: 50_000, seed: 5 };
     let chip = bench("b-mlc8", &plan, &mut |_, _, _| true).expect("a chip that comes along");
     let states = chip["read_disturb"]["states"].as_array().unwrap();
     assert_eq!(states.len(), 6);
@@ -174,7 +174,7 @@ fn the_first_error_comes_when_reads_have_added_as_much() {
 
 #[test]
 fn equal_seeds_give_equal_benches() {
-    let other = |seed| bench("e-mlc8", &Plan { seed, ..SMALL }, &mut |_, _, _| true);
+    let other = |seed| bench("e-mlc8", &BenchPlan { seed, ..SMALL }, &mut |_, _, _| true);
     assert_eq!(other(3), other(3));
     assert_ne!(other(3), other(4));
 }

@@ -499,7 +499,7 @@ fn agcrs_table_comes_from_the_physics() {
     assert_eq!(physics.soft_reads, table.soft_reads);
     // Less retention needs less sensing, so all levels read faster; the same from the echo.
     let short = drive_of("base = \"agcr-physics\"", &["timing.physics.retention=1d"]);
-    assert!(short.timing.read(Level::Low, 0) < table.timing.read(Level::Low, 0));
+    assert!(short.timing.read(Level::LowCost, 0) < table.timing.read(Level::LowCost, 0));
     let echo = toml_of(&short);
     assert_eq!(drive_of(&echo, &[] as &[&str]).timing, short.timing);
     // A table displaces the physics, and the physics a table.

@@ -6,7 +6,7 @@ use crate::common::{class_of, count, drive, read, run_with, serve, urgent, warni
 use floatgate_ssd::NoCache;
 use kernel::Dur;
 use serde_json::Value;
-use workload::{ClosedLoop, List, Merge, Part, Request, Workload};
+use workload::{ClosedLoop, List, Merge, MergedPart, Request, Workload};
 
 const READ: u64 = 50_000;
 const PROGRAM: u64 = 600_000;
@@ -14,20 +14,20 @@ const PROGRAM: u64 = 600_000;
 /// Room for regions of 1 MiB: 8 MiB of flash, 4 MiB of it exported.
 const ROOM: &str = "geometry.pages-per-block=128";
 
-fn part(requests: Vec<Request>) -> Part {
-    Part::new(Box::new(List::new("list", requests).unwrap()))
+fn part(requests: Vec<Request>) -> MergedPart {
+    MergedPart::new(Box::new(List::new("list", requests).unwrap()))
 }
 
 /// The part as a closed loop.
-fn closed(part: Part, depth: u32, until: Option<u64>) -> Part {
-    Part { closed: Some(ClosedLoop { depth, until: until.map(Dur::ns) }), ..part }
+fn closed(part: MergedPart, depth: u32, until: Option<u64>) -> MergedPart {
+    MergedPart { closed: Some(ClosedLoop { depth, until: until.map(Dur::ns) }), ..part }
 }
 
-fn merged(parts: Vec<Part>) -> Box<dyn Workload> {
+fn merged(parts: Vec<MergedPart>) -> Box<dyn Workload> {
     Box::new(Merge::new("loops", parts).unwrap())
 }
 
-fn run(parts: Vec<Part>, settings: &[&str]) -> Value {
+fn run(parts: Vec<MergedPart>, settings: &[&str]) -> Value {
     let settings: Vec<&str> = [ROOM].iter().chain(settings).copied().collect();
     run_with(&drive(&settings), merged(parts), &mut NoCache)
 }
@@ -97,7 +97,7 @@ fn loops_that_are_answered_at_once_go_by_turns() {
     {
         let one = (0..2).map(|page| urgent(write(0, page))).collect();
         let three = (0..4).map(|page| write(0, page)).collect();
-        let flow = |name: &str, part| Part { flow: Some((name.into(), 1)), ..part };
+        let flow = |name: &str, part| MergedPart { flow: Some((name.into(), 1)), ..part };
         let parts = vec![
             flow("one", closed(part(one), 1, None)),
             flow("three", closed(part(three), 3, None)),
@@ -158,7 +158,7 @@ fn a_run_ends_though_its_last_request_is_answered_at_once() {
             let writes = (0..2).map(|page| write(0, page)).collect();
             let looped = closed(part(writes), 1, None);
             let last = part(vec![write(50 * PROGRAM, 2)]);
-            let flow = |name: &str, part| Part { flow: Some((name.into(), 1)), ..part };
+            let flow = |name: &str, part| MergedPart { flow: Some((name.into(), 1)), ..part };
             let mode = format!("host.mode={mode}");
             let all: Vec<&str> = own.iter().copied().chain([mode.as_str(), policy]).collect();
             let all: Vec<&str> = all.into_iter().filter(|s| !s.is_empty()).collect();

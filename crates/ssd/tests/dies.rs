@@ -228,7 +228,7 @@ fn a_suspend_takes_the_power_of_what_is_interrupted() {
     close("sources", sources.values().map(number).sum(), joules("total") - joules("idle"), 1e-9);
 }
 
-// ── The second register ─────────────────────────────────────────────────────────────────────────
+// ── The cache register ─────────────────────────────────────────────────────────────────────────
 
 /// A channel that carries a page of 4 KiB in so many nanoseconds, and commands in no time.
 fn bus(page_ns: u64) -> String {
@@ -447,11 +447,11 @@ impl Watch for Chains {
 
 impl Cost for Chains {
     fn initial(&self) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn level(&mut self, _: &WriteCtx) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 }
 

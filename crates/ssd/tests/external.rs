@@ -44,11 +44,11 @@ impl Victim for Own {
 
 impl Cost for Own {
     fn initial(&self) -> Level {
-        Level::Low
+        Level::LowCost
     }
 
     fn level(&mut self, _: &WriteCtx) -> Level {
-        Level::Low
+        Level::LowCost
     }
 }
 

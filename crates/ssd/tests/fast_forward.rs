@@ -4,7 +4,7 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use crate::common::{PAGE, count, drive_of, number, read, write};
-use floatgate_ssd::fast_forward::{Demand, Forecast, Plan, fast_forward, plan_of};
+use floatgate_ssd::fast_forward::{Demand, Forecast, ForwardPlan, fast_forward, plan_of};
 use floatgate_ssd::{Drive, NoCache, run};
 use kernel::{Dur, Rng};
 use serde_json::Value;
@@ -59,7 +59,7 @@ fn event(drive: &Drive, list: &List) -> Value {
 
 fn fluid(drive: &Drive, demand: &Demand, waf: f64, seconds: f64) -> Forecast {
     let target = Dur::from_secs_f64(seconds);
-    let plan = Plan { target, ..plan_of(drive, demand, waf) };
+    let plan = ForwardPlan { target, ..plan_of(drive, demand, waf) };
     fast_forward(&plan, &mut |_, _| true).unwrap()
 }
 
@@ -230,7 +230,7 @@ fn longer_steps_are_the_same_life() {
         let plan = plan_of(&drive, &demand, 3.0);
         let of = |periods| {
             let throttle = plan.throttle.map(|t| t.within(periods, u64::MAX));
-            fast_forward(&Plan { throttle, ..plan.clone() }, &mut |_, _| true).unwrap()
+            fast_forward(&ForwardPlan { throttle, ..plan.clone() }, &mut |_, _| true).unwrap()
         };
         let (fine, coarse) = (of(u64::MAX), of(1_200));
         assert_eq!((fine.periods, coarse.periods), (1_200_000, 1_200));

@@ -7,7 +7,7 @@ use crate::common::{PAGE, bytes, close, count, drive, generate, number, serve, w
 use floatgate_ssd::{Drive, ftl_of, precondition};
 use serde_json::Value;
 use std::collections::VecDeque;
-use workload::{About, List, Op, Request, Source, TraceError, Workload};
+use workload::{About, List, Op, Request, RequestSource, TraceError, Workload};
 
 const READ: u64 = 50_000;
 const PROGRAM: u64 = 600_000;
@@ -162,20 +162,20 @@ impl Workload for Changing {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         self.stretches[0].open()
     }
 
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         let open = |stretch: &List| stretch.open().expect("a list opens");
         Some(Box::new(OneByOne(self.stretches.iter().map(open).collect())))
     }
 }
 
 /// Several sources, one after the other; no batch has requests of two.
-struct OneByOne(VecDeque<Box<dyn Source>>);
+struct OneByOne(VecDeque<Box<dyn RequestSource>>);
 
-impl Source for OneByOne {
+impl RequestSource for OneByOne {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         while let Some(source) = self.0.front_mut() {
             source.fill(batch)?;

@@ -5,14 +5,13 @@
 use crate::common::{
     self, PAGE, bytes, count, drive, forget_idle, number, read, try_drive, urgent, write,
 };
-use floatgate_ssd::record::{Table, Values};
+use floatgate_ssd::record::{RunTable, Values};
 use floatgate_ssd::{Drive, NoCache, run, run_recorded};
 use kernel::{Dur, Rng, Time};
 use serde_json::{Value, json};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use workload::{ClosedLoop, List, Merge, Op, Part, Request, Workload};
+use std::sync::{Arc, Mutex};
+use workload::{ClosedLoop, List, Merge, MergedPart, Op, Request, Workload};
 
 const READ: u64 = 50_000;
 const ARBITERS: [&str; 4] = ["merge", "round-robin", "weighted", "fair"];
@@ -37,18 +36,18 @@ fn reads(n: u64, seed: u64) -> Vec<Request> {
     (0..n).map(|_| read(0, rng.below(256).into())).collect()
 }
 
-fn flow(name: &str, weight: u32, requests: Vec<Request>) -> Part {
+fn flow(name: &str, weight: u32, requests: Vec<Request>) -> MergedPart {
     let list: Box<dyn Workload> = Box::new(List::new(name, requests).unwrap());
-    Part { flow: Some((name.into(), weight)), ..Part::new(list) }
+    MergedPart { flow: Some((name.into(), weight)), ..MergedPart::new(list) }
 }
 
 /// A flow that always has so many requests outstanding, up to a time.
-fn saturated(name: &str, weight: u32, depth: u32, until: Dur, seed: u64) -> Part {
+fn saturated(name: &str, weight: u32, depth: u32, until: Dur, seed: u64) -> MergedPart {
     let closed = Some(ClosedLoop { depth, until: Some(until) });
-    Part { closed, ..flow(name, weight, reads(200_000, seed)) }
+    MergedPart { closed, ..flow(name, weight, reads(200_000, seed)) }
 }
 
-fn serve(drive: &Drive, parts: Vec<Part>) -> Value {
+fn serve(drive: &Drive, parts: Vec<MergedPart>) -> Value {
     let workload = Box::new(Merge::new("flows", parts).unwrap());
     let report = run(drive, workload, &mut NoCache, &mut |_| true);
     report.unwrap_or_else(|e| panic!("{e}")).value().clone()
@@ -208,7 +207,7 @@ fn of_a_flow_with_an_open_and_a_closed_part_what_came_first_goes_first() {
         let list = |n: u64| (0..n).map(|_| read(0, 0)).collect::<Vec<_>>();
         let parts = vec![
             flow("a", 1, open.map(|at| read(at, 0)).to_vec()),
-            Part { closed, ..flow("a", 1, list(2)) },
+            MergedPart { closed, ..flow("a", 1, list(2)) },
             flow("b", 1, vec![read(0, 0), read(0, 0)]),
         ];
         let mut done: Vec<(u64, u64)> = Vec::new();
@@ -233,7 +232,7 @@ fn a_flow_has_no_more_inside_than_its_depth() {
     // Eight reads of `a`, one for each die, come at once; `b` comes 10 us later, to any die.
     let done = |depth: Option<u32>, own: &[&str]| {
         let late = (0..8).map(|page| read(10_000, page)).collect();
-        let a = Part { depth, ..flow("a", 1, together(0..8)) };
+        let a = MergedPart { depth, ..flow("a", 1, together(0..8)) };
         let own = [&["policy arbitration=round-robin"][..], own].concat();
         let value = serve(&on(&own), vec![a, flow("b", 1, late)]);
         ["a", "b"].map(|name| {
@@ -261,7 +260,7 @@ fn a_flow_has_no_more_inside_than_its_depth() {
     // ask again, before a millisecond is over.
     let own = ["policy arbitration=fair", own];
     let closed = Some(ClosedLoop { depth: 4, until: Some(Dur::ms(1)) });
-    let parts = |name| vec![Part { closed, ..flow(name, 1, together(0..200)) }];
+    let parts = |name| vec![MergedPart { closed, ..flow(name, 1, together(0..200)) }];
     let value = serve(&on(&own), parts("a"));
     assert_eq!(requests(&value, "a"), 4.0 + 2.0 * 19.0);
     // Where requests stand in one line nobody can pass, and a depth would hold all back.
@@ -324,7 +323,8 @@ fn one_flow_under_any_arbiter_is_as_without() {
             let drive = on(&[&["host.queue-limit=65536"], own, &[&*arbiter]].concat());
             let until = Some(Dur::ms(100));
             let closed = looped.then_some(ClosedLoop { depth: 5, until });
-            let mut value = serve(&drive, vec![Part { closed, ..flow("it", 3, list.clone()) }]);
+            let mut value =
+                serve(&drive, vec![MergedPart { closed, ..flow("it", 3, list.clone()) }]);
             value["provenance"] = Value::Null;
             value["policies"]["arbitration"] = Value::Null;
             forget_idle(&mut value);
@@ -349,7 +349,10 @@ fn flows_make_up_the_whole() {
     let parts = [
         flow("writes", 1, writes),
         saturated("reads", 2, 4, Dur::ms(60), 4),
-        Part { closed: Some(ClosedLoop { depth: 2, until: None }), ..flow("few", 1, reads(50, 9)) },
+        MergedPart {
+            closed: Some(ClosedLoop { depth: 2, until: None }),
+            ..flow("few", 1, reads(50, 9))
+        },
     ];
     for arbiter in ARBITERS {
         let drive = on(&[
@@ -357,21 +360,22 @@ fn flows_make_up_the_whole() {
             "link.rate=500MB/s",
             "link.duplex=half",
         ]);
-        let rows: Rc<RefCell<BTreeMap<String, u64>>> = Rc::default();
-        let kept = Rc::clone(&rows);
+        let rows: Arc<Mutex<BTreeMap<String, u64>>> = Arc::default();
+        let kept = Arc::clone(&rows);
         let sink = Box::new(move |table, columns: Vec<floatgate_ssd::record::Column>| {
-            let flow = columns.iter().find(|c| table == Table::Requests && c.name == "flow");
+            let flow = columns.iter().find(|c| table == RunTable::Requests && c.name == "flow");
             if let Some(Values::Words(codes, words)) = flow.map(|c| &c.values) {
                 for code in codes {
-                    *kept.borrow_mut().entry(words[usize::from(*code)].clone()).or_default() += 1;
+                    *kept.lock().unwrap().entry(words[usize::from(*code)].clone()).or_default() +=
+                        1;
                 }
             }
             true
         });
-        let again = parts.iter().map(|p| Part {
+        let again = parts.iter().map(|p| MergedPart {
             flow: p.flow.clone(),
             closed: p.closed,
-            ..Part::new(Box::new(List::new("list", all(&*p.workload)).unwrap()))
+            ..MergedPart::new(Box::new(List::new("list", all(&*p.workload)).unwrap()))
         });
         let workload = Box::new(Merge::new("flows", again.collect()).unwrap());
         let report =
@@ -400,29 +404,33 @@ fn flows_make_up_the_whole() {
             let sum: f64 = queues.chain(others).map(number).sum();
             let mean = number(&all["latency_ns"]["mean"]);
             assert!((sum / mean - 1.0).abs() < 1e-12, "{arbiter}, {name}: {sum} and {mean}");
-            assert_eq!(rows.borrow()[name], count(&all["requests"]), "{arbiter}: rows of {name}");
+            assert_eq!(
+                rows.lock().unwrap()[name],
+                count(&all["requests"]),
+                "{arbiter}: rows of {name}"
+            );
         }
         assert_eq!(flows["reads"]["region_bytes"], json!([1 << 20, 2 << 20]));
     }
 }
 
 /// Serves parts and shows arrival and latency of every request.
-fn rows(drive: &Drive, parts: Vec<Part>, see: &mut dyn FnMut(u64, u64)) {
-    let seen: Rc<RefCell<Vec<(u64, u64)>>> = Rc::default();
-    let kept = Rc::clone(&seen);
+fn rows(drive: &Drive, parts: Vec<MergedPart>, see: &mut dyn FnMut(u64, u64)) {
+    let seen: Arc<Mutex<Vec<(u64, u64)>>> = Arc::default();
+    let kept = Arc::clone(&seen);
     let sink = Box::new(move |table, columns: Vec<floatgate_ssd::record::Column>| {
         let of = |name: &str| match &columns.iter().find(|c| c.name == name).unwrap().values {
             Values::U64(values) => values.clone(),
             _ => unreachable!("a time"),
         };
-        if table == Table::Requests {
-            kept.borrow_mut().extend(of("arrival_ns").into_iter().zip(of("latency_ns")));
+        if table == RunTable::Requests {
+            kept.lock().unwrap().extend(of("arrival_ns").into_iter().zip(of("latency_ns")));
         }
         true
     });
     let workload = Box::new(Merge::new("flows", parts).unwrap());
     run_recorded(drive, workload, &mut NoCache, &mut |_| true, Some(sink)).unwrap();
-    seen.borrow().iter().for_each(|&(arrival, latency)| see(arrival, latency));
+    seen.lock().unwrap().iter().for_each(|&(arrival, latency)| see(arrival, latency));
 }
 
 /// All requests of a workload.
@@ -451,8 +459,10 @@ fn a_flow_that_is_not_there_is_named() {
     );
     let said = refused(&["host.flow=[{ name = \"x\" }]", "host.only=y"], both());
     assert!(said.contains("`host.flow` names") && said.contains("`host.only` names"), "{said}");
-    let said =
-        refused(&["host.only=db"], vec![Part::new(Box::new(List::new("l", reads(5, 1)).unwrap()))]);
+    let said = refused(
+        &["host.only=db"],
+        vec![MergedPart::new(Box::new(List::new("l", reads(5, 1)).unwrap()))],
+    );
     assert!(said.contains("`--flow`"), "{said}");
     for (wrong, said) in [
         ("[{ name = \"a\", weight = 0 }]", "weight"),

@@ -2,7 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-use floatgate_ssd::fast_forward::{Demand, Forecast, Plan, fast_forward};
+use floatgate_ssd::fast_forward::{Demand, Forecast, ForwardPlan, fast_forward};
 use ftl::Life;
 use kernel::{Dur, Rng};
 use nand::physics::Recovery;
@@ -41,7 +41,7 @@ fn configurations(own: &Value) -> [(&'static str, Option<Settings>); 5] {
     ]
 }
 
-fn plan(demand: &Demand, trace: (f64, f64, u64), throttle: Option<Settings>) -> Plan<'_> {
+fn plan(demand: &Demand, trace: (f64, f64, u64), throttle: Option<Settings>) -> ForwardPlan<'_> {
     let life = Life {
         raw_bytes: trace.2 << 30,
         page_bytes: 4096,
@@ -49,7 +49,7 @@ fn plan(demand: &Demand, trace: (f64, f64, u64), throttle: Option<Settings>) -> 
         recovery: Recovery::FITTED,
         pushes_back: true,
     };
-    Plan {
+    ForwardPlan {
         demand,
         waf: trace.1,
         life,
@@ -62,12 +62,12 @@ fn plan(demand: &Demand, trace: (f64, f64, u64), throttle: Option<Settings>) -> 
     }
 }
 
-fn run(plan: &Plan<'_>) -> Forecast {
+fn run(plan: &ForwardPlan<'_>) -> Forecast {
     fast_forward(plan, &mut |_, _| true).expect("nobody stops it")
 }
 
 /// W and C' in TB, and the life in years that they give.
-fn table_2(plan: &Plan<'_>, o: &Forecast) -> (f64, f64, f64) {
+fn table_2(plan: &ForwardPlan<'_>, o: &Forecast) -> (f64, f64, f64) {
     let raw = plan.life.raw_bytes as f64;
     let capacity = raw * plan.cells.achievable(5.0 * 8760.0 / (o.programmed / raw));
     (o.programmed / TIB, capacity / TIB, 5.0 * capacity / o.programmed)
@@ -149,7 +149,7 @@ fn check_table_2(own: &Value, seconds: usize) {
 fn a_static_rate_loses_what_bursts_leave_unused() {
     let even = Demand::of_bytes(&[EXCHANGE.0; 60], 4096).unwrap();
     let bursts = bursty(EXCHANGE.0, 86_400);
-    let plan = |demand| Plan {
+    let plan = |demand| ForwardPlan {
         target: Dur::secs(30 * 86_400),
         ..plan(demand, EXCHANGE, throttle("static", &json!({})))
     };
@@ -165,7 +165,8 @@ fn a_static_rate_loses_what_bursts_leave_unused() {
 fn time_is_served_delayed_or_stopped() {
     let demand = bursty(EXCHANGE.0, 3600);
     for (name, settings) in configurations(&json!({})) {
-        let plan = Plan { target: Dur::secs(20 * 86_400), ..plan(&demand, EXCHANGE, settings) };
+        let plan =
+            ForwardPlan { target: Dur::secs(20 * 86_400), ..plan(&demand, EXCHANGE, settings) };
         let o = run(&plan);
         let total = o.ledger.total();
         let all = o.served_seconds + total.delay + total.stop;
@@ -190,9 +191,9 @@ fn quiet_stretches_are_what_their_seconds_are() {
     bytes[3500] = 2e9;
     let demand = Demand::of_bytes(&bytes, 4096).unwrap();
     for (name, settings) in configurations(&json!({ "window": "7min", "period": "2s" })) {
-        let plan = Plan { target: Dur::secs(86_400), ..plan(&demand, EXCHANGE, settings) };
+        let plan = ForwardPlan { target: Dur::secs(86_400), ..plan(&demand, EXCHANGE, settings) };
         // Keeping every period by itself switches the passing over off.
-        let slow = run(&Plan { periods: (0, usize::MAX), ..plan.clone() });
+        let slow = run(&ForwardPlan { periods: (0, usize::MAX), ..plan.clone() });
         let fast = run(&plan);
         within(fast.programmed, slow.programmed, 1e-9);
         within(fast.served_seconds, slow.served_seconds, 1e-9);

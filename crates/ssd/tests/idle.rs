@@ -6,7 +6,7 @@ use floatgate_ssd::policies::{self, Family, PolicyInfo};
 use floatgate_ssd::{Drive, NoCache};
 use kernel::Rng;
 use serde_json::Value;
-use workload::{List, Merge, Part, Request, Workload};
+use workload::{List, Merge, MergedPart, Request, Workload};
 
 /// The plainest drive, full, with queues and collection, and few rated cycles.
 const PLAIN: [&str; 7] = [
@@ -78,9 +78,9 @@ fn plain(drive: &Drive) -> Value {
 fn whole(drive: &Drive) -> Value {
     // Each has whole MiB beside the other.
     let pages = drive.logical_pages / 3;
-    let flow = |name: &str, weight, seed| Part {
+    let flow = |name: &str, weight, seed| MergedPart {
         flow: Some((name.into(), weight)),
-        ..Part::new(list(requests(pages, seed, true)))
+        ..MergedPart::new(list(requests(pages, seed, true)))
     };
     let flows = Merge::new("flows", vec![flow("one", 1, 1), flow("four", 4, 2)]).unwrap();
     run_with(drive, Box::new(flows), &mut NoCache)

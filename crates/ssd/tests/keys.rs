@@ -8,10 +8,9 @@ use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::{Dur, Rng};
 use policies::{Family, ParamKind, PolicyInfo};
 use serde_json::Value;
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-use workload::{ClosedLoop, List, Merge, Op, Part, Request, Workload};
+use std::sync::{Arc, Mutex};
+use workload::{ClosedLoop, List, Merge, MergedPart, Op, Request, Workload};
 
 // ── What happens ────────────────────────────────────────────────────────────────────────────────
 
@@ -72,6 +71,7 @@ fn situation(name: &str) -> Situation {
         "worn" => of(&[GEOMETRY, TIMES, WORN, OPEN], random),
         "zipf" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("zipf")),
         "hot-cold" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("hot-cold")),
+        "passes" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("permutation")),
         "sparse" => of(&[GEOMETRY, TIMES, "[ftl]\nspare-factor = 0.25\n"], Load::List(strangers)),
         "urgent" => of(
             &[GEOMETRY, TIMES, "[pages]\norder = \"shadow\"\n", OPEN],
@@ -188,12 +188,12 @@ fn bursts(drive: &Drive) -> Vec<Request> {
 }
 
 /// One always has eight requests outstanding, of two sizes, and the other two.
-fn tenants() -> Vec<Part> {
+fn tenants() -> Vec<MergedPart> {
     let tenant = |name: &str, depth, pages: u64| {
         let one = |i: u64| bytes(0, Op::Read, i * 37 % 200 * PAGE, (1 + i % pages) * PAGE);
         let list = List::new(name, (0..1_000).map(one).collect()).expect("in order");
         let closed = Some(ClosedLoop { depth, until: Some(Dur::ms(20)) });
-        Part { closed, flow: Some((name.into(), 8)), ..Part::new(Box::new(list)) }
+        MergedPart { closed, flow: Some((name.into(), 8)), ..MergedPart::new(Box::new(list)) }
     };
     vec![tenant("many", 8, 4), tenant("few", 2, 1)]
 }
@@ -206,11 +206,11 @@ fn shown(drive: &Drive, load: Load) -> Result<String, String> {
         Load::List(list) => Box::new(List::new("list", list(drive)).expect("in order")),
         Load::Tenants => Box::new(Merge::new("tenants", tenants()).expect("they fit")),
     };
-    let rows = Rc::new(RefCell::new(BTreeMap::new()));
-    let counted = Rc::clone(&rows);
+    let rows = Arc::new(Mutex::new(BTreeMap::new()));
+    let counted = Arc::clone(&rows);
     let sink = Box::new(move |table, columns: Vec<floatgate_ssd::record::Column>| {
         let n = columns[0].values.len();
-        *counted.borrow_mut().entry(table).or_insert(0) += n;
+        *counted.lock().unwrap().entry(table).or_insert(0) += n;
         true
     });
     let report = run_recorded(drive, made, &mut NoCache, &mut |_| true, Some(sink));
@@ -222,7 +222,7 @@ fn shown(drive: &Drive, load: Load) -> Result<String, String> {
         let policy = policy.as_object_mut().expect("an object");
         policy.remove("params");
     }
-    Ok(format!("{value} {:?}", rows.borrow()))
+    Ok(format!("{value} {:?}", rows.lock().unwrap()))
 }
 
 /// Runs of situations, each made once.
@@ -419,6 +419,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("workload.theta", "zipf", &[], "0.5"),
     ("workload.hot-data", "hot-cold", &[], "0.3"),
     ("workload.hot-writes", "hot-cold", &[], "0.9"),
+    ("workload.order", "passes", &["workload.span=256KiB"], "repeated"),
     ("workload.seed", "closed", &[], "5"),
     ("precondition.fill", "closed", &[], "0.5"),
     ("precondition.age", "closed", &[], "random"),

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{drive, drive_of};
-use floatgate_ssd::record::{CHUNK, Sink, Table, Values};
+use floatgate_ssd::record::{CHUNK, RunTable, Sink, Values};
 use floatgate_ssd::{NoCache, Progress, Stage, generator, run_recorded};
 
 /// Resident memory of this process in bytes, where the system tells.
@@ -78,8 +78,8 @@ fn memory_is_what_is_written_to_and_does_not_grow_with_requests() {
     let mut rows = 0;
     let sink: Sink = Box::new(move |table, columns| {
         let Values::U64(first) = &columns[0].values else { return true };
-        rows += if table == Table::Requests { first.len() } else { 0 };
-        assert!(table != Table::Series || rows == 10_000_000, "{rows} rows");
+        rows += if table == RunTable::Requests { first.len() } else { 0 };
+        assert!(table != RunTable::Series || rows == 10_000_000, "{rows} rows");
         true
     });
     let part = (150 + 110) * CHUNK as u64;

@@ -156,7 +156,7 @@ impl Watch for ByPage {}
 
 impl Cost for ByPage {
     fn initial(&self) -> Level {
-        Level::High
+        Level::HighCost
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {

@@ -3,7 +3,7 @@
 //! makes a policy choose is in the policy's own tests, and in `choices.rs`.
 
 use crate::common::{PAGE, bytes, drive, urgent};
-use floatgate_ssd::record::{Sink, Table};
+use floatgate_ssd::record::{RunTable, Sink};
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::{Dur, Rng};
 use policies::{Family, ParamKind, PolicyError, PolicySet};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
-use workload::{ClosedLoop, List, Merge, Op, Part, Workload};
+use workload::{ClosedLoop, List, Merge, MergedPart, Op, Workload};
 
 /// A workload for a drive.
 type Work = fn(&Drive) -> Box<dyn Workload>;
@@ -210,7 +210,7 @@ fn tenants(_: &Drive) -> Box<dyn Workload> {
         let one = |i: u64| bytes(0, Op::Read, i * 37 % 200 * PAGE, (1 + i % pages) * PAGE);
         let list = List::new(name, (0..2_000).map(one).collect()).unwrap();
         let closed = Some(ClosedLoop { depth: 40, until: Some(Dur::ms(20)) });
-        Part { closed, flow: Some((name.into(), 1)), ..Part::new(Box::new(list)) }
+        MergedPart { closed, flow: Some((name.into(), 1)), ..MergedPart::new(Box::new(list)) }
     };
     Box::new(Merge::new("tenants", vec![tenant("long", 4), tenant("short", 1)]).unwrap())
 }
@@ -393,7 +393,7 @@ fn done(settings: &[String], work: Work) -> String {
     let blocks = Arc::new(Mutex::new(String::new()));
     let kept = blocks.clone();
     let sink: Sink = Box::new(move |table, columns| {
-        if table == Table::Blocks {
+        if table == RunTable::Blocks {
             write!(kept.lock().unwrap(), "{columns:?}").unwrap();
         }
         true

@@ -4,7 +4,7 @@
 //! are ignored unless asked for: `cargo test -- --ignored`, as `make test` does where that is set. What
 //! is expected is what the folder's README says of each trace.
 
-#![allow(clippy::disallowed_methods, reason = "tests are the rim: they may ask where files are")]
+#![allow(clippy::disallowed_methods, reason = "tests may ask where files are")]
 
 use crate::common::{Class, class_of, count, drive_of, number, run_with, warnings};
 use floatgate_ssd::NoCache;

@@ -7,7 +7,7 @@ use crate::common::{
     self, bytes, class_of, count, drive, number, read, trim, urgent, without_timing, write,
 };
 use floatgate_ssd::config::Recording;
-use floatgate_ssd::record::{CHUNK, Column, Sink, Table, Values};
+use floatgate_ssd::record::{CHUNK, Column, RunTable, Sink, Values};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, NoCache, RunError, ftl_of, generator, run, run_recorded};
 use ftl::{Balance, FtlView, Interests, Plan, Role, Step, Watch, Wear};
@@ -15,9 +15,8 @@ use kernel::Time;
 use nand::BlockId;
 use policies::WearPolicy;
 use serde_json::Value;
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use workload::{List, Op, Request, Workload};
 
 const OPERATIONS: [&str; 3] = ["read", "write", "trim"];
@@ -37,7 +36,7 @@ const PARTS: [&str; 10] = [
 
 /// What a run handed over.
 #[derive(Clone, Default)]
-struct Rows(Rc<RefCell<BTreeMap<Table, Vec<Vec<Column>>>>>);
+struct Rows(Arc<Mutex<BTreeMap<RunTable, Vec<Vec<Column>>>>>);
 
 impl Rows {
     fn sink(&self) -> Sink {
@@ -45,22 +44,22 @@ impl Rows {
         Box::new(move |table, columns| {
             let lengths: BTreeSet<usize> = columns.iter().map(|c| c.values.len()).collect();
             assert_eq!(lengths.len(), 1, "columns of one length");
-            rows.borrow_mut().entry(table).or_default().push(columns);
+            rows.lock().unwrap().entry(table).or_default().push(columns);
             true
         })
     }
 
-    fn tables(&self) -> Vec<Table> {
-        self.0.borrow().keys().copied().collect()
+    fn tables(&self) -> Vec<RunTable> {
+        self.0.lock().unwrap().keys().copied().collect()
     }
 
     /// Rows of each part of a table.
-    fn parts(&self, table: Table) -> Vec<usize> {
-        self.0.borrow()[&table].iter().map(|columns| columns[0].values.len()).collect()
+    fn parts(&self, table: RunTable) -> Vec<usize> {
+        self.0.lock().unwrap()[&table].iter().map(|columns| columns[0].values.len()).collect()
     }
 
-    fn of<T>(&self, table: Table, name: &str, values: impl Fn(&Column) -> Vec<T>) -> Vec<T> {
-        let parts = &self.0.borrow()[&table];
+    fn of<T>(&self, table: RunTable, name: &str, values: impl Fn(&Column) -> Vec<T>) -> Vec<T> {
+        let parts = &self.0.lock().unwrap()[&table];
         let column = |columns: &Vec<Column>| {
             let found = columns.iter().find(|c| c.name == name);
             values(found.unwrap_or_else(|| panic!("no column {name}")))
@@ -69,7 +68,7 @@ impl Rows {
     }
 
     /// A column of whole numbers.
-    fn whole(&self, table: Table, name: &str) -> Vec<u64> {
+    fn whole(&self, table: RunTable, name: &str) -> Vec<u64> {
         self.of(table, name, |column| match &column.values {
             Values::U32(v) => v.iter().map(|&n| n.into()).collect(),
             Values::U64(v) => v.clone(),
@@ -78,14 +77,14 @@ impl Rows {
         })
     }
 
-    fn fractions(&self, table: Table, name: &str) -> Vec<f64> {
+    fn fractions(&self, table: RunTable, name: &str) -> Vec<f64> {
         self.of(table, name, |column| match &column.values {
             Values::F64(v) => v.clone(),
             _ => panic!("{name} has no fractions"),
         })
     }
 
-    fn words(&self, table: Table, name: &str) -> Vec<String> {
+    fn words(&self, table: RunTable, name: &str) -> Vec<String> {
         self.of(table, name, |column| match &column.values {
             Values::Words(codes, words) => {
                 codes.iter().map(|&c| words[c as usize].clone()).collect()
@@ -96,11 +95,11 @@ impl Rows {
 
     /// Everything, so that it can be compared: a mean of nothing equals no other.
     fn text(&self) -> String {
-        format!("{:?}", self.0.borrow())
+        format!("{:?}", self.0.lock().unwrap())
     }
 
     /// The exact sum of a column.
-    fn sum(&self, table: Table, name: &str) -> u128 {
+    fn sum(&self, table: RunTable, name: &str) -> u128 {
         self.whole(table, name).into_iter().map(u128::from).sum()
     }
 }
@@ -170,7 +169,7 @@ fn rows_made_by_hand() {
         trim(900_000, 3),
     ];
     let (_, rows) = record_list(&drive(&["precondition.fill=full"]), requests);
-    let r = Table::Requests;
+    let r = RunTable::Requests;
     assert_eq!(rows.whole(r, "arrival_ns"), [0, 100_000, 200_000, 900_000]);
     // The reads wait for the end of the program, and the second for the first.
     assert_eq!(rows.whole(r, "latency_ns"), [600_000, 550_000, 500_000, 0]);
@@ -191,15 +190,15 @@ fn addresses_are_those_that_the_drive_sees() {
     let capacity = u64::from(drive.logical_pages) * 4096;
     let requests = vec![read(0, 1), bytes(1_000_000, Op::Read, capacity + 8704, 4096)];
     let (_, rows) = record_list(&drive, requests);
-    assert_eq!(rows.whole(Table::Requests, "offset_bytes"), [3584, 8192]);
+    assert_eq!(rows.whole(RunTable::Requests, "offset_bytes"), [3584, 8192]);
 }
 
 #[test]
 fn the_parts_of_each_request_add_up_to_its_latency() {
     for case in 0..BUSY.len() {
         let (_, rows) = record_busy(case, &[]);
-        let parts = PARTS.map(|part| rows.whole(Table::Requests, part));
-        let latencies = rows.whole(Table::Requests, "latency_ns");
+        let parts = PARTS.map(|part| rows.whole(RunTable::Requests, part));
+        let latencies = rows.whole(RunTable::Requests, "latency_ns");
         for (row, latency) in latencies.iter().enumerate() {
             let sum: u64 = parts.iter().map(|part| part[row]).sum();
             assert_eq!(sum, *latency, "case {case}, row {row}");
@@ -212,7 +211,7 @@ fn the_parts_of_each_request_add_up_to_its_latency() {
 fn requests_come_in_order_of_completion_and_make_up_the_report() {
     for case in 0..BUSY.len() {
         let (value, rows) = record_busy(case, &[]);
-        let r = Table::Requests;
+        let r = RunTable::Requests;
         let latencies = rows.whole(r, "latency_ns");
         let ends: Vec<u64> =
             rows.whole(r, "arrival_ns").iter().zip(&latencies).map(|(at, ns)| at + ns).collect();
@@ -240,7 +239,7 @@ fn requests_come_in_order_of_completion_and_make_up_the_report() {
 fn the_slowest_are_the_rows_that_took_as_long_as_p99() {
     for case in 0..BUSY.len() {
         let (value, rows) = record_busy(case, &[]);
-        let r = Table::Requests;
+        let r = RunTable::Requests;
         let (operations, latencies) = (rows.words(r, "operation"), rows.whole(r, "latency_ns"));
         let parts = PARTS.map(|part| rows.whole(r, part));
         for operation in [&OPERATIONS[..], &["all"]].concat() {
@@ -274,8 +273,8 @@ fn the_slowest_are_the_rows_that_took_as_long_as_p99() {
 #[test]
 fn percentiles_of_the_rows_are_those_of_the_histogram() {
     let (value, rows) = record_busy(0, &[]);
-    let operations = rows.words(Table::Requests, "operation");
-    let latencies = rows.whole(Table::Requests, "latency_ns");
+    let operations = rows.words(RunTable::Requests, "operation");
+    let latencies = rows.whole(RunTable::Requests, "latency_ns");
     for operation in ["read", "write"] {
         let mut all: Vec<u64> = (0..latencies.len())
             .filter(|&i| operations[i] == operation)
@@ -297,8 +296,8 @@ fn percentiles_of_the_rows_are_those_of_the_histogram() {
 fn rows_follow_one_another_and_their_number_does_not_grow() {
     for requests in ["2000", "40000", "80000"] {
         let (_, rows) = record_busy(0, &[&format!("workload.requests={requests}")]);
-        let starts = rows.whole(Table::Series, "start_ns");
-        let widths = rows.whole(Table::Series, "width_ns");
+        let starts = rows.whole(RunTable::Series, "start_ns");
+        let widths = rows.whole(RunTable::Series, "width_ns");
         assert!((1024..=2048).contains(&starts.len()), "{requests}: {} rows", starts.len());
         assert_eq!(starts[0], 0);
         for i in 1..starts.len() {
@@ -316,7 +315,7 @@ fn sums_over_the_series_are_the_totals_of_the_report() {
     for case in 0..BUSY.len() {
         for interval in ["run.series-interval=auto", "run.series-interval=700us"] {
             let (value, rows) = record_busy(case, &[interval]);
-            let sum = |name: &str| rows.sum(Table::Series, name);
+            let sum = |name: &str| rows.sum(RunTable::Series, name);
             let all = class_of(&value, "all");
             for operation in OPERATIONS {
                 let class = class_of(&value, operation);
@@ -324,12 +323,12 @@ fn sums_over_the_series_are_the_totals_of_the_report() {
                 assert_eq!(sum(&format!("{operation}_bytes")), class.bytes.into());
                 let latency = sum(&format!("{operation}_latency_sum_ns"));
                 assert_eq!(latency as f64 / class.requests as f64, class.mean);
-                let greatest = rows.whole(Table::Series, &format!("{operation}_latency_max_ns"));
+                let greatest = rows.whole(RunTable::Series, &format!("{operation}_latency_max_ns"));
                 let greatest = greatest.into_iter().filter(|&ns| ns != u64::MAX).max();
                 assert_eq!(greatest, Some(class.max));
             }
             let mean = |part: &str| sum(part) as f64 / all.requests as f64;
-            assert_eq!(PARTS.map(sum), PARTS.map(|part| rows.sum(Table::Requests, part)));
+            assert_eq!(PARTS.map(sum), PARTS.map(|part| rows.sum(RunTable::Requests, part)));
             assert_eq!((mean("bus_ns"), mean("array_ns")), (all.bus, all.array));
             let flash = &value["flash"];
             for source in SOURCES {
@@ -343,7 +342,7 @@ fn sums_over_the_series_are_the_totals_of_the_report() {
             assert_eq!(sum("flash_reprogram_pages"), count(&flash["reprogram"]["total"]).into());
             let stalled = &value["policies"]["placement"]["counters"]["stalled"];
             assert_eq!(sum("stalled_writes"), count(stalled).into());
-            let free = *rows.whole(Table::Series, "free_blocks").last().unwrap();
+            let free = *rows.whole(RunTable::Series, "free_blocks").last().unwrap();
             assert_eq!(free, count(&value["capacity"]["free_blocks"]));
         }
     }
@@ -353,7 +352,7 @@ fn sums_over_the_series_are_the_totals_of_the_report() {
 fn a_row_has_the_requests_that_completed_in_its_time() {
     for interval in ["run.series-interval=auto", "run.series-interval=3ms"] {
         let (_, rows) = record_busy(2, &[interval]);
-        let (r, s) = (Table::Requests, Table::Series);
+        let (r, s) = (RunTable::Requests, RunTable::Series);
         let starts = rows.whole(s, "start_ns");
         // A row ends with its last instant; the first begins with zero.
         let row_of = |end: u64| starts.partition_point(|start| *start < end).max(1) - 1;
@@ -390,7 +389,7 @@ fn a_row_has_the_requests_that_completed_in_its_time() {
 fn the_requests_inside_are_those_that_have_come_and_not_gone() {
     for case in [0, 2] {
         let (_, rows) = record_busy(case, &["host.queue-limit=1000000"]);
-        let (r, s) = (Table::Requests, Table::Series);
+        let (r, s) = (RunTable::Requests, RunTable::Series);
         let (starts, widths) = (rows.whole(s, "start_ns"), rows.whole(s, "width_ns"));
         let mut inside = vec![0; starts.len()];
         let arrivals = rows.whole(r, "arrival_ns").into_iter();
@@ -422,13 +421,13 @@ fn rows_of_a_fixed_length_come_in_parts_and_may_be_empty() {
     // Half a second between two requests: 5000 rows of 100 us, most of them empty.
     let requests = vec![write(0, 1), write(500_000_000, 2)];
     let (_, rows) = record_list(&drive(&["run.series-interval=100us"]), requests);
-    assert_eq!(rows.parts(Table::Series), [2048, 2048, 910]);
-    let programs = rows.whole(Table::Series, "flash_program_host_pages");
+    assert_eq!(rows.parts(RunTable::Series), [2048, 2048, 910]);
+    let programs = rows.whole(RunTable::Series, "flash_program_host_pages");
     let busy: Vec<usize> = (0..programs.len()).filter(|&row| programs[row] > 0).collect();
     // The sixth row ends with the instant at which the first program does.
     assert_eq!(busy, [5, 5005]);
-    assert!(rows.whole(Table::Series, "width_ns").iter().all(|width| *width == 100_000));
-    let inside = rows.fractions(Table::Series, "requests_inside");
+    assert!(rows.whole(RunTable::Series, "width_ns").iter().all(|width| *width == 100_000));
+    let inside = rows.fractions(RunTable::Series, "requests_inside");
     assert_eq!(inside.iter().sum::<f64>(), 12.0);
     assert_eq!((inside[5], inside[6], inside[4999], inside[5000]), (1.0, 0.0, 0.0, 1.0));
 }
@@ -438,10 +437,10 @@ fn long_pauses_are_quickly_over() {
     // Five years between two requests.
     let requests = vec![write(0, 1), write(157_680_000_000_000_000, 2)];
     let (_, rows) = record_list(&drive::<&str>(&[]), requests);
-    let programs = rows.whole(Table::Series, "flash_program_host_pages");
+    let programs = rows.whole(RunTable::Series, "flash_program_host_pages");
     assert!((1024..=2048).contains(&programs.len()));
     assert_eq!((programs[0], *programs.last().unwrap()), (1, 1));
-    assert_eq!(rows.sum(Table::Series, "width_ns"), 157_680_000_000_600_000);
+    assert_eq!(rows.sum(RunTable::Series, "width_ns"), 157_680_000_000_600_000);
 }
 
 // ── Blocks ──────────────────────────────────────────────────────────────────────────────────────
@@ -450,7 +449,7 @@ fn long_pauses_are_quickly_over() {
 fn blocks_are_what_the_report_says_of_them() {
     for case in 0..BUSY.len() {
         let (value, rows) = record_busy(case, &[]);
-        let b = Table::Blocks;
+        let b = RunTable::Blocks;
         let erases = rows.whole(b, "erases");
         let n = erases.len();
         assert_eq!(n, 2 * 3 * 2 * 2 * 20);
@@ -511,11 +510,11 @@ fn a_recorded_run_is_the_same_run() {
 #[test]
 fn requests_can_be_left_out() {
     let (all, rows) = record_busy(0, &[]);
-    assert_eq!(rows.tables(), [Table::Requests, Table::Series, Table::Blocks]);
+    assert_eq!(rows.tables(), [RunTable::Requests, RunTable::Series, RunTable::Blocks]);
     let (fewer, without) = record_busy(0, &["run.keep-requests=false"]);
-    assert_eq!(without.tables(), [Table::Series, Table::Blocks]);
+    assert_eq!(without.tables(), [RunTable::Series, RunTable::Blocks]);
     assert_eq!(all["host"], fewer["host"]);
-    rows.0.borrow_mut().remove(&Table::Requests);
+    rows.0.lock().unwrap().remove(&RunTable::Requests);
     assert!(rows.text() == without.text(), "the other tables are the same");
 }
 
@@ -527,19 +526,19 @@ fn many_requests_come_in_parts() {
         let requests = (0..n).map(|_| trim(0, 1)).collect();
         let (value, rows) = record_list(&drive::<&str>(&[]), requests);
         let expected = if extra == 0 { vec![CHUNK] } else { vec![CHUNK, extra] };
-        assert_eq!(rows.parts(Table::Requests), expected);
+        assert_eq!(rows.parts(RunTable::Requests), expected);
         assert_eq!(class_of(&value, "trim").requests, n as u64);
         // A run that takes no time has one row without any.
-        assert_eq!(rows.whole(Table::Series, "width_ns"), [0]);
-        assert_eq!(rows.whole(Table::Series, "trim_requests"), [n as u64]);
-        assert_eq!(rows.fractions(Table::Series, "requests_inside"), [0.0]);
+        assert_eq!(rows.whole(RunTable::Series, "width_ns"), [0]);
+        assert_eq!(rows.whole(RunTable::Series, "trim_requests"), [n as u64]);
+        assert_eq!(rows.fractions(RunTable::Series, "requests_inside"), [0.0]);
     }
 }
 
 #[test]
 fn a_run_without_requests_has_all_tables() {
     struct Nothing;
-    impl workload::Source for Nothing {
+    impl workload::RequestSource for Nothing {
         fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), workload::TraceError> {
             batch.clear();
             Ok(())
@@ -550,9 +549,9 @@ fn a_run_without_requests_has_all_tables() {
     let mut sim = Sim::new(&drive, ftl_of(&drive, drive.policies.build()));
     sim.record(drive.recording, rows.sink());
     sim.run(&mut Nothing, None, &mut |_| true).unwrap();
-    assert_eq!(rows.parts(Table::Requests), [0]);
-    assert_eq!(rows.parts(Table::Series), [1]);
-    assert_eq!(rows.parts(Table::Blocks), [16]);
+    assert_eq!(rows.parts(RunTable::Requests), [0]);
+    assert_eq!(rows.parts(RunTable::Series), [1]);
+    assert_eq!(rows.parts(RunTable::Blocks), [16]);
 }
 
 /// A number that the policy for read disturb has no name for is told from a regular block's, in both
@@ -594,22 +593,22 @@ fn a_role_without_a_name_is_another() {
         let both = blocks.into_iter().zip(roles).filter(|(_, role)| *role != "regular");
         both.map(|(block, role)| (block, role.clone())).collect::<Vec<_>>()
     };
-    assert_eq!(others(Table::Blocks), [(3, "other".to_owned())]);
-    assert_eq!(others(Table::Snapshots), [(3, "other".to_owned())]);
+    assert_eq!(others(RunTable::Blocks), [(3, "other".to_owned())]);
+    assert_eq!(others(RunTable::Snapshots), [(3, "other".to_owned())]);
 }
 
 #[test]
 fn a_sink_that_has_had_enough_stops_the_run() {
     for (stops_at, setting) in [
-        (Table::Requests, "run.keep-requests=true"),
-        (Table::Series, "run.series-interval=1us"),
-        (Table::Blocks, "run.keep-requests=false"),
+        (RunTable::Requests, "run.keep-requests=true"),
+        (RunTable::Series, "run.series-interval=1us"),
+        (RunTable::Blocks, "run.keep-requests=false"),
     ] {
         let drive = busy(&["workload.requests=1000000", setting]);
-        let calls = Rc::new(RefCell::new(0));
+        let calls = Arc::new(Mutex::new(0));
         let seen = calls.clone();
         let sink: Sink = Box::new(move |table, _| {
-            *seen.borrow_mut() += 1;
+            *seen.lock().unwrap() += 1;
             table != stops_at
         });
         let made = generator(&drive, "random-write").unwrap();
@@ -620,8 +619,8 @@ fn a_sink_that_has_had_enough_stops_the_run() {
         };
         let end = run_recorded(&drive, made, &mut NoCache, &mut watch, Some(sink));
         assert!(matches!(end, Err(RunError::Stopped)), "{stops_at:?}");
-        assert!(*calls.borrow() <= 2, "{stops_at:?}: it is not asked again");
-        assert!(stops_at == Table::Blocks || furthest < 300_000, "{stops_at:?}: at {furthest}");
+        assert!(*calls.lock().unwrap() <= 2, "{stops_at:?}: it is not asked again");
+        assert!(stops_at == RunTable::Blocks || furthest < 300_000, "{stops_at:?}: at {furthest}");
     }
 }
 
@@ -631,9 +630,9 @@ fn queues_outside_the_drive_are_not_inside() {
     let requests = (0..10).map(|page| write(0, page)).collect();
     let limited = ["host.queue-limit=2", "run.series-interval=600us"];
     let (value, rows) = record_list(&drive(&limited), requests);
-    let inside = rows.fractions(Table::Series, "requests_inside");
+    let inside = rows.fractions(RunTable::Series, "requests_inside");
     assert_eq!(inside, [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 1.0]);
-    assert_eq!(rows.sum(Table::Series, "queue_host_ns"), 600_000 * (1..10).sum::<u128>());
+    assert_eq!(rows.sum(RunTable::Series, "queue_host_ns"), 600_000 * (1..10).sum::<u128>());
     assert!(number(&value["checks"]["little_law_error"]).abs() < 1e-12);
 }
 
@@ -641,11 +640,11 @@ fn queues_outside_the_drive_are_not_inside() {
 fn the_series_goes_on_until_the_buffer_is_empty() {
     let own = ["buffer.size=64KiB", "buffer.flush-above=1.0", "precondition.fill=none"];
     let (value, rows) = record_list(&drive(&own), (0..10).map(|page| write(0, page)).collect());
-    assert_eq!(rows.sum(Table::Series, "width_ns"), 10 * 600_000);
-    assert_eq!(rows.sum(Table::Series, "width_ns"), count(&value["end"]["at_ns"]).into());
-    assert_eq!(rows.sum(Table::Series, "flash_program_host_pages"), 10);
-    let starts = rows.whole(Table::Series, "start_ns");
-    let programs = rows.whole(Table::Series, "flash_program_host_pages");
+    assert_eq!(rows.sum(RunTable::Series, "width_ns"), 10 * 600_000);
+    assert_eq!(rows.sum(RunTable::Series, "width_ns"), count(&value["end"]["at_ns"]).into());
+    assert_eq!(rows.sum(RunTable::Series, "flash_program_host_pages"), 10);
+    let starts = rows.whole(RunTable::Series, "start_ns");
+    let programs = rows.whole(RunTable::Series, "flash_program_host_pages");
     assert!(starts.iter().zip(programs).any(|(at, n)| *at > 5_000_000 && n > 0), "to the last row");
 }
 
@@ -653,7 +652,7 @@ fn the_series_goes_on_until_the_buffer_is_empty() {
 
 /// The drive as the instants have it: for each the time, and every block's values by column.
 fn replay(rows: &Rows) -> Vec<(u64, BTreeMap<&'static str, Vec<u64>>)> {
-    let s = Table::Snapshots;
+    let s = RunTable::Snapshots;
     let (at, block) = (rows.whole(s, "at_ns"), rows.whole(s, "block"));
     let columns = ["erases", "valid_slots", "written_slots", "reads_since_erase"];
     let values = columns.map(|name| rows.whole(s, name));
@@ -683,7 +682,7 @@ fn dies_are_busy_when_they_work() {
     // Programs of 600 us from 0, from 0.7 ms over the end of the first row, and from 5 ms.
     let requests = vec![write(0, 3), write(700_000, 3), write(5_000_000, 3)];
     let (_, rows) = record_list(&with_snapshots(drive(&["precondition.fill=full"])), requests);
-    let o = Table::Occupancy;
+    let o = RunTable::Occupancy;
     let starts = rows.whole(o, "start_ns");
     let of = |part: &str, column: &str| -> BTreeMap<u64, u64> {
         let (parts, busy) = (rows.words(o, "part"), rows.whole(o, column));
@@ -707,7 +706,7 @@ fn channels_are_busy_when_they_send() {
     let bus = "timing.bus={ rate = \"2MT/s\", width-bits = 8, command = \"300ns\" }";
     let drive = with_snapshots(drive(&["precondition.fill=full", bus]));
     let (_, rows) = record_list(&drive, vec![write(0, 3), write(6_000_000, 3)]);
-    let o = Table::Occupancy;
+    let o = RunTable::Occupancy;
     let (starts, busy) = (rows.whole(o, "start_ns"), rows.whole(o, "busy_ns"));
     let parts = rows.words(o, "part");
     let found: BTreeMap<u64, u64> = (0..starts.len())
@@ -727,7 +726,7 @@ fn snapshots_follow_the_drive_to_its_end() {
         let made = generator(&drive, pattern).expect("a known generator");
         let (value, rows) = record(&drive, made);
         let instants = replay(&rows);
-        let (blocks, series, o) = (Table::Blocks, Table::Series, Table::Occupancy);
+        let (blocks, series, o) = (RunTable::Blocks, RunTable::Series, RunTable::Occupancy);
         assert_eq!(instants[0].0, 0);
         let last = &instants[instants.len() - 1].1;
         for (name, column) in last {
@@ -777,11 +776,11 @@ fn snapshots_change_nothing_and_stand_for_themselves() {
     let (plain, without) = record(&drive, made());
     let (seen, with) = record(&with_snapshots(drive.clone()), made());
     assert_eq!(without_timing(&plain), without_timing(&seen));
-    assert!(!without.tables().contains(&Table::Snapshots));
+    assert!(!without.tables().contains(&RunTable::Snapshots));
     for table in without.tables() {
         assert_eq!(
-            format!("{:?}", without.0.borrow()[&table]),
-            format!("{:?}", with.0.borrow()[&table])
+            format!("{:?}", without.0.lock().unwrap()[&table]),
+            format!("{:?}", with.0.lock().unwrap()[&table])
         );
     }
 }

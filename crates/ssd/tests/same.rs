@@ -225,11 +225,11 @@ impl Watch for Restless {
 
 impl Cost for Restless {
     fn initial(&self) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {
-        if w.tag.source == Source::Rewrite { Level::High } else { Level::Low }
+        if w.tag.source == Source::Rewrite { Level::HighCost } else { Level::LowCost }
     }
 
     fn rewrite(&mut self, die: DieId, view: &FtlView<'_>) -> Option<Lpn> {
@@ -410,9 +410,9 @@ fn an_old_copy_would_be_found() {
 }
 
 /// Passes requests on, and notes a write of page 3 behind the drive's back before the last.
-struct Late(Box<dyn workload::Source>);
+struct Late(Box<dyn workload::RequestSource>);
 
-impl workload::Source for Late {
+impl workload::RequestSource for Late {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), workload::TraceError> {
         self.0.fill(batch)?;
         batch.retain(|r| r.op == Op::Read);

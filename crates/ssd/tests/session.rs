@@ -3,15 +3,17 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-use crate::common::{PAGE, bytes, drive, read, run_with, warnings, write};
+use crate::common::{BASE, PAGE, bytes, drive, read, run_with, try_drive, warnings, write};
+use crate::sixty::draw;
 use floatgate_ssd::sim::Turn;
-use floatgate_ssd::{Drive, NoCache, Session, WornOut, open_session};
+use floatgate_ssd::{Client, Drive, NoCache, Session, WornOut, capacity, open_session, policies};
 use ftl::Lpn;
 use kernel::{Idx, Prio, Rng, Time, TimeSum};
 use nand::BlockId;
+use policies::Family;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use workload::{List, Op, Request, Workload};
+use std::collections::{BTreeMap, BTreeSet};
+use workload::{About, List, Named, Op, Request, Workload};
 
 const VOLATILE: &str = "buffer.power-loss-protected=false";
 
@@ -99,7 +101,8 @@ fn fit(settings: &[&str]) -> Drive {
 }
 
 fn session(drive: &Drive) -> Session {
-    open_session(drive, &mut NoCache, &mut |_| true).expect("the drive is fit for it")
+    open_session(drive, Client::Program(&[]), &mut NoCache, &mut |_| true)
+        .expect("the drive is fit for it")
 }
 
 #[test]
@@ -130,7 +133,7 @@ fn what_a_flush_or_a_forced_write_answers_for_is_safe() {
     for (name, settings) in DRIVES {
         let drive = fit(settings);
         let mut session = session(&drive);
-        session.tell_safe();
+        session.report_safe();
         let mut rng = Rng::named(3, "client");
         // The last write of each page that was taken in, and the last that is safe.
         let (mut written, mut safe) = (BTreeMap::new(), BTreeMap::new());
@@ -207,7 +210,7 @@ fn between_two_steps_the_pages_of_the_first_are_safe_and_no_others() {
         "ftl.program-wait=1ms",
     ]);
     let mut session = session(&drive);
-    session.tell_safe();
+    session.report_safe();
     for page in 0..16 {
         let request = bytes(0, Op::Write, u64::from(page) * PAGE, PAGE);
         session.arrive(&request, page).expect("the drive is not worn out");
@@ -407,6 +410,168 @@ fn a_read_meets_what_was_written_into_a_block_that_was_open() {
     assert!(session.sim().read_what_it_wrote());
 }
 
+// ── Every policy ────────────────────────────────────────────────────────────────────────────────
+
+/// A random drive that has the policy of this number, as a session takes it, and the names of its flows.
+fn drawn(number: u32) -> Option<(Drive, Vec<String>)> {
+    const FLOWS: [&str; 3] = ["a", "b", "c"];
+    let mut rng = Rng::named(number.into(), "session/drives");
+    let forced = policies::all().nth(number as usize).expect("there is such a policy");
+    for _ in 0..100 {
+        let mut settings = draw(&mut rng, number);
+        settings.retain(|s| !s.starts_with("host.mode") && !s.starts_with("policy cost=oracle"));
+        for setting in &mut settings {
+            if setting.starts_with("precondition.fill") {
+                *setting = "precondition.fill=full".into();
+            } else if setting.starts_with("precondition.age=\"workload") {
+                *setting = "precondition.age=none".into();
+            }
+        }
+        settings.push(format!("host.queue-limit={}", [4, 16, 1024][rng.below(3) as usize]));
+        let flows = (forced.family == Family::Arbitration || rng.below(3) == 0).then_some(FLOWS);
+        if flows.is_some() {
+            let depth = if settings.iter().any(|s| {
+                s.starts_with("policy arbitration") && !s.starts_with("policy arbitration=merge")
+            }) {
+                ", queue-depth = 3"
+            } else {
+                ""
+            };
+            settings.push(format!(
+                "host.flow=[{{ name = \"b\", weight = 3{depth} }}, \
+                 {{ name = \"c\", priority = \"high\" }}]"
+            ));
+        }
+        let flows = flows.into_iter().flatten().map(ToOwned::to_owned).collect();
+        if let Ok(drive) = try_drive(BASE, &settings) {
+            return Some((drive, flows));
+        }
+    }
+    None
+}
+
+/// Requests of every kind at times of their own, in bursts and with pauses; between them the client takes
+/// what is done now and then. Returns what came and how many of them were done.
+fn bursts(session: &mut Session, seed: u64, count: u32) -> (Vec<Request>, u32) {
+    let mut rng = Rng::named(seed, "session/bursts");
+    let (mut came, mut done) = (Vec::new(), 0);
+    let end = capacity(session.drive()).get();
+    let flows = session.flows().len().max(1) as u32;
+    for token in 0..count {
+        let (op, len) = match rng.below(20) {
+            0..8 => (Op::Read, [512, 4096, 24 << 10][rng.below(3) as usize]),
+            8..16 => (Op::Write, [512, 4096, 24 << 10][rng.below(3) as usize]),
+            16 => (Op::WriteFua, 8 << 10),
+            17 | 18 => (Op::Trim, 32 << 10),
+            _ => (Op::Flush, 0),
+        };
+        let offset = u64::from(rng.below(((end - len) / 512) as u32)) * 512;
+        let offset = if op == Op::Flush { 0 } else { offset };
+        let prio = if rng.below(8) == 0 { Prio::High } else { Prio::Normal };
+        let flow = rng.below(flows) as u8;
+        let request = Request { prio, flow, ..bytes(0, op, offset, len) };
+        let pause = [0, 0, 0, 1_000, 200_000, 3_000_000][rng.below(6) as usize];
+        let from = session.sim().now() + kernel::Dur::ns(u64::from(rng.below(pause + 1)));
+        match session.arrive_from(from, &request, token) {
+            Ok(at) => {
+                assert!(at >= from && came.last().is_none_or(|last: &Request| last.at <= at));
+                came.push(Request { at, ..request });
+            }
+            Err(WornOut) => break,
+        }
+        if rng.below(3) == 0 {
+            session.advance(Some(session.sim().now() + kernel::Dur::us(40)));
+        }
+        while session.take_done().is_some() {
+            done += 1;
+        }
+    }
+    (came, done)
+}
+
+/// The result of a session that ends here, and of the run of what came.
+fn both(drive: &Drive, mut session: Session, mut came: Vec<Request>) -> (Value, Value) {
+    session.end(&mut |flush| came.push(*flush), &mut |_| {});
+    let list = List::new("list", came).expect("they came in order");
+    let about = About { flows: session.flows().to_vec(), ..list.about().clone() };
+    let live = session.report(&about).value().clone();
+    let again = run_with(drive, Box::new(Named::new(Box::new(list), about)), &mut NoCache);
+    (live, again)
+}
+
+/// The first place at which two results differ, and what stands there.
+fn difference(at: &str, one: &Value, other: &Value) -> Option<String> {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) if one.len() == other.len() => one
+            .iter()
+            .find_map(|(key, value)| difference(&format!("{at}.{key}"), value, other.get(key)?)),
+        _ => (one != other).then(|| format!("{at}: {one} and {other}")),
+    }
+}
+
+/// Each policy of each family that a session takes, among others: what came is recorded, and the run of
+/// the record and a second session over it give the same result, also in the flows' parts.
+#[test]
+fn every_policy_of_every_family_serves_a_session_as_a_run() {
+    let (mut families, mut waited, mut inside) = (BTreeSet::new(), 0, 0);
+    for (number, policy) in policies::all().enumerate() {
+        let name = format!("{}={}", policy.family.name(), policy.name);
+        let Some((drive, flows)) = drawn(number as u32) else {
+            assert_eq!(name, "cost=oracle", "it is refused");
+            continue;
+        };
+        let open = || {
+            let opened = open_session(&drive, Client::Program(&flows), &mut NoCache, &mut |_| true);
+            opened.unwrap_or_else(|e| panic!("{name}: {e}"))
+        };
+        let mut session = open();
+        let (came, _) = bursts(&mut session, number as u64, 400);
+        inside += session.outstanding();
+        let (live, again) = both(&drive, session, came.clone());
+        assert_eq!(difference("", &bare(live.clone()), &bare(again)), None, "{name}");
+        families.insert(policy.family.name());
+        waited += u32::from(warnings(&live).contains(&"queue-limit"));
+        assert_eq!(
+            live["host"]["flows"].as_object().map_or(0, serde_json::Map::len),
+            flows.len(),
+            "{name}"
+        );
+
+        // Each arrival had an instant of its own: it gets the same again.
+        let mut second = open();
+        for request in &came {
+            let at = second.arrive_from(request.at.max(second.sim().now()), request, 0);
+            assert_eq!(at, Ok(request.at), "{name}");
+        }
+        let (twice, again) = both(&drive, second, came);
+        assert_eq!(difference("", &bare(twice.clone()), &bare(again.clone())), None, "{name}");
+    }
+    assert_eq!(families.len(), Family::ALL.len(), "{families:?}");
+    assert!(waited >= 5 && inside > 0, "{waited} {inside}");
+}
+
+/// A drive that does something by itself is told with a flush that no more comes; one that does nothing
+/// is not.
+#[test]
+fn a_session_ends_with_a_flush_only_where_that_matters() {
+    for (settings, flushes) in [(&[][..], 0), (&["buffer.size=32KiB"][..], 1)] {
+        let drive = fit(settings);
+        let mut session = session(&drive);
+        let mut came = Vec::new();
+        for page in 0..20 {
+            let at = session.arrive(&write(0, page), 0).expect("the drive lives");
+            came.push(Request { at, ..write(0, page) });
+        }
+        while session.outstanding() > 0 {
+            session.advance(None);
+            while session.take_done().is_some() {}
+        }
+        let (live, again) = both(&drive, session, came);
+        assert_eq!(live["host"]["flush"]["requests"], flushes);
+        assert_eq!(bare(live), bare(again), "{settings:?}");
+    }
+}
+
 #[test]
 fn what_needs_to_know_the_requests_is_refused_all_at_once() {
     let settings = [
@@ -414,12 +579,17 @@ fn what_needs_to_know_the_requests_is_refused_all_at_once() {
         "precondition.age=workload",
         "host.mode=queue-depth",
         "workload.shift=512B",
+        "host.out-of-range=compact",
         "policy cost=oracle",
         "policy arbitration=fair",
     ];
-    let refused = open_session(&drive(&settings), &mut NoCache, &mut |_| true);
-    let said = refused.err().expect("it is refused").to_string();
-    for word in ["touched", "workload", "mode=timestamps", "shift=0", "merge"] {
-        assert!(said.contains(word), "{word}: {said}");
+    let words = ["touched", "\"workload\"", "host.mode", "shift", "compact", "`oracle`"];
+    for (client, own) in [(Client::BlockDevice, "merge"), (Client::Program(&[]), "")] {
+        let refused = open_session(&drive(&settings), client, &mut NoCache, &mut |_| true);
+        let said = refused.err().expect("it is refused").to_string();
+        for word in words.into_iter().chain([own]) {
+            assert!(said.contains(word), "{word}: {said}");
+        }
+        assert_eq!(said.lines().count(), words.len() + usize::from(!own.is_empty()), "{said}");
     }
 }

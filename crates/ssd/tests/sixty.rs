@@ -62,7 +62,12 @@ fn policy(rng: &mut Rng, family: Family, name: &str) -> String {
     format!("policy {}={name}{own}", family.name())
 }
 
-fn draw(rng: &mut Rng, case: u32) -> Case {
+/// The settings of a random drive that has the policy of this number.
+pub(crate) fn draw(rng: &mut Rng, number: u32) -> Vec<String> {
+    case(rng, number).settings
+}
+
+fn case(rng: &mut Rng, case: u32) -> Case {
     let forced = policies::all().cycle().nth(case as usize).expect("there are policies");
     let mut settings = Vec::new();
     let mut set = |key: &str, value: &str| settings.push(format!("{key}={value}"));
@@ -252,7 +257,7 @@ fn rewrite() {
 /// The first legal drive of a seed.
 fn drawn(case: u32) -> Case {
     let mut rng = Rng::named(case.into(), "sixty");
-    let mut drives = (0..400).map(|_| draw(&mut rng, case));
+    let mut drives = (0..400).map(|_| self::case(&mut rng, case));
     drives.find(|case| outcome(case).is_ok()).expect("some drive is legal")
 }
 

@@ -1,4 +1,4 @@
-//! Two flows with an arbiter before the drive's door. Files outside of this one: none.
+//! Two flows with an arbiter before the drive's interface. Files outside of this one: none.
 //!
 //! Each flow always has a request ready; the arbiter keeps eight inside the drive, and gives the
 //! next place to the flow that had the least for its weight. The law: of requests of equal size, shares

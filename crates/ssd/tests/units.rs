@@ -534,7 +534,7 @@ fn units_that_do_not_fit_a_page_are_refused() {
         ("ftl.mapping-unit=3KiB", "a page, or an equal part of one, at least a 64th"),
         ("ftl.mapping-unit=32KiB", "a page, or an equal part of one, at least a 64th"),
         ("ftl.mapping-unit=128B", "a page, or an equal part of one, at least a 64th"),
-        ("ftl.mapping-unit=256B", "a mapping unit of 256B is no multiple of a sector of 512B"),
+        ("ftl.mapping-unit=256B", "a mapping unit of 256B is not a multiple of a sector of 512B"),
         ("timing.read-partial=10us", "`ftl.mapping-unit` is a whole page"),
         ("ftl.program-planes=3", "is 3, and a die has 1 planes"),
         ("pages.program=two-step", "for cells of two bits or four, and this drive has 1"),

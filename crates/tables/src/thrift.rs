@@ -26,13 +26,13 @@ pub(crate) fn zigzag(out: &mut Vec<u8>, value: i64) {
 }
 
 /// Writes one struct, field by field in ascending order.
-pub(crate) struct Fields<'a> {
+pub(crate) struct StructFields<'a> {
     out: &'a mut Vec<u8>,
     last: u8,
 }
 
-impl<'a> Fields<'a> {
-    /// The fields of a struct; it ends with [`Fields::end`].
+impl<'a> StructFields<'a> {
+    /// The fields of a struct; it ends with [`StructFields::end`].
     pub(crate) fn of(out: &'a mut Vec<u8>) -> Self {
         Self { out, last: 0 }
     }
@@ -85,8 +85,8 @@ impl<'a> Fields<'a> {
     }
 
     /// A struct inside this one.
-    pub(crate) fn inner(mut self, id: u8, write: impl FnOnce(Fields<'_>)) -> Self {
-        write(Fields::of(self.begin(id, STRUCT)));
+    pub(crate) fn inner(mut self, id: u8, write: impl FnOnce(StructFields<'_>)) -> Self {
+        write(StructFields::of(self.begin(id, STRUCT)));
         self
     }
 
@@ -147,7 +147,7 @@ mod tests {
     fn a_struct_by_hand() {
         // The example of a struct with a short jump, a list, a struct inside and both truths.
         let mut out = Vec::new();
-        Fields::of(&mut out)
+        StructFields::of(&mut out)
             .i32(1, -3)
             .bool(3, true)
             .bool(4, false)
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_long_list_has_its_length_apart() {
         let mut out = Vec::new();
-        Fields::of(&mut out).list(1, I32, &[0; 15], |out, &n| zigzag(out, n)).end();
+        StructFields::of(&mut out).list(1, I32, &[0; 15], |out, &n| zigzag(out, n)).end();
         assert_eq!(out[..3], [0x19, 0xf5, 15]);
     }
 }

@@ -7,7 +7,7 @@ use crate::arrow;
 use crate::column::{Column, Values};
 use crate::delta;
 use crate::levels::{hybrid, width};
-use crate::thrift::{BINARY, Fields, I32, STRUCT, text, zigzag};
+use crate::thrift::{BINARY, I32, STRUCT, StructFields, text, zigzag};
 
 const MAGIC: &[u8; 4] = b"PAR1";
 
@@ -174,18 +174,18 @@ impl<W: Write> Writer<W> {
         let pairs: Vec<_> = metadata.iter().chain([&own]).collect();
         let groups: Vec<_> = self.groups.iter().enumerate().collect();
         let elements: Vec<_> = std::iter::once(None).chain(self.schema.iter().map(Some)).collect();
-        Fields::of(out)
+        StructFields::of(out)
             .i32(1, 2)
             .list(2, STRUCT, &elements, |out, column| match column {
                 Some(column) => element(out, column),
                 None => {
-                    Fields::of(out).text(4, "root").count(5, self.schema.len()).end();
+                    StructFields::of(out).text(4, "root").count(5, self.schema.len()).end();
                 }
             })
             .size(3, rows as u64)
             .list(4, STRUCT, &groups, |out, &(nth, group)| self.row_group(out, nth, group))
             .list(5, STRUCT, &pairs, |out, (key, value)| {
-                Fields::of(out).text(1, key).text(2, value).end();
+                StructFields::of(out).text(1, key).text(2, value).end();
             })
             .text(6, concat!("floatgate version ", env!("CARGO_PKG_VERSION")))
             .end();
@@ -195,10 +195,10 @@ impl<W: Write> Writer<W> {
     fn row_group(&self, out: &mut Vec<u8>, nth: usize, group: &Group) {
         let bytes: usize = group.chunks.iter().map(|chunk| chunk.bytes).sum();
         let columns: Vec<_> = self.schema.iter().zip(&group.chunks).collect();
-        let fields = Fields::of(out)
+        let fields = StructFields::of(out)
             .list(1, STRUCT, &columns, |out, &(column, chunk)| {
                 let data = chunk.at + chunk.dictionary as u64;
-                Fields::of(out)
+                StructFields::of(out)
                     .size(2, chunk.at)
                     .inner(3, |meta| {
                         let encodings = [PLAIN, RLE, encoding(&column.values)];
@@ -266,13 +266,13 @@ fn encoding(values: &Values) -> i32 {
 /// `SchemaElement`, with a `LogicalType` where the plain type does not say all.
 fn element(out: &mut Vec<u8>, column: &Column) {
     let (kind, converted) = kind(&column.values);
-    let fields = Fields::of(out)
+    let fields = StructFields::of(out)
         .i32(1, kind)
         .i32(3, if column.optional { OPTIONAL } else { REQUIRED })
         .text(4, &column.name);
     let Some(converted) = converted else { return fields.end() };
     let whole = |bits| {
-        move |logical: Fields<'_>| {
+        move |logical: StructFields<'_>| {
             logical.inner(10, |int| int.i8(1, bits).bool(2, false).end()).end();
         }
     };
@@ -286,13 +286,18 @@ fn element(out: &mut Vec<u8>, column: &Column) {
 }
 
 /// A struct without fields.
-fn none(fields: Fields<'_>) {
+fn none(fields: StructFields<'_>) {
     fields.end();
 }
 
 /// Begins a page of this length in bytes; `own` writes what only its kind has.
-fn page(out: &mut Vec<u8>, kind: i32, bytes: usize, own: impl FnOnce(Fields<'_>) -> Fields<'_>) {
-    let header = Fields::of(out).i32(1, kind).count(2, bytes).count(3, bytes);
+fn page(
+    out: &mut Vec<u8>,
+    kind: i32,
+    bytes: usize,
+    own: impl FnOnce(StructFields<'_>) -> StructFields<'_>,
+) {
+    let header = StructFields::of(out).i32(1, kind).count(2, bytes).count(3, bytes);
     own(header).end();
 }
 

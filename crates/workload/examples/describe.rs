@@ -6,7 +6,7 @@
 //! A generator makes ten million requests of a size over a span. Opening a trace is included, as
 //! a user would have it.
 
-#![expect(clippy::disallowed_methods, reason = "a program at the rim, which measures real time")]
+#![expect(clippy::disallowed_methods, reason = "a program that measures real time")]
 
 use std::error::Error;
 use std::path::Path;

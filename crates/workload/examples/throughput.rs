@@ -5,18 +5,18 @@
 //!
 //! A word such as `time=1:us,op=2,offset=3,size=4` names the columns of the tables after it. Opening (hash, survey, checks) and reading are shown apart; each figure is the best of three.
 
-#![expect(clippy::disallowed_methods, reason = "a program at the rim, which measures real time")]
+#![expect(clippy::disallowed_methods, reason = "a program that measures real time")]
 
 use std::path::Path;
 use std::time::Instant;
 
 use floatgate_workload::{
-    Generator, Pattern, ReadOptions, Source, TraceError, Workload, open_trace,
+    Generator, Pattern, ReadOptions, RequestSource, TraceError, Workload, open_trace,
 };
 use kernel::Bytes;
 
 /// Reads to the end: the number of requests, and a sum that keeps the work from being left out.
-fn drain(source: &mut dyn Source) -> Result<(u64, u64), TraceError> {
+fn drain(source: &mut dyn RequestSource) -> Result<(u64, u64), TraceError> {
     let mut batch = Vec::new();
     let (mut count, mut sum) = (0, 0_u64);
     loop {

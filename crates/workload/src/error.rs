@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// The place of a mistake in a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct TracePlace {
     /// The file as the user named it, or the generator's name.
     pub file: Arc<str>,
     /// The spot within it.
@@ -41,7 +41,7 @@ pub enum Spot {
     After(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TracePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         match self.spot {
@@ -60,7 +60,7 @@ impl fmt::Display for Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Detail {
     /// The place.
-    pub place: Place,
+    pub place: TracePlace,
     /// The value that was found.
     pub found: String,
     /// The expected value.
@@ -140,6 +140,6 @@ pub(crate) fn detail(
     expected: impl Into<String>,
     hint: impl Into<String>,
 ) -> Box<Detail> {
-    let place = Place { file: Arc::clone(file), spot };
+    let place = TracePlace { file: Arc::clone(file), spot };
     Box::new(Detail { place, found: found.into(), expected: expected.into(), hint: hint.into() })
 }

@@ -1,7 +1,7 @@
 //! The sources of block I/O: traces read from files, generators, and what may be done to their
 //! addresses. Knows nothing of flash and reads no clock.
 //!
-//! A [`Workload`] can be opened several times; each opening is a [`Source`], a stream of
+//! A [`Workload`] can be opened several times; each opening is a [`RequestSource`], a stream of
 //! [`Request`]s in time order, read in batches.
 //!
 //! ```
@@ -35,15 +35,15 @@ mod source;
 mod trace;
 
 pub use arrange::{
-    AddressWrap, Alignment, ClosedLoop, ColumnTable, Composition, Facts, List, Merge, OutOfRange,
-    Part, PartText, Pieces, Portion, See, Slice, Steps, TableRows, open_table,
+    AddressWrap, Alignment, ClosedLoop, ColumnTable, Composition, Facts, List, Merge, MergedPart,
+    OutOfRange, PartText, Pieces, Portion, See, Slice, Steps, TableRows, open_table,
 };
 pub use clock::at_speed;
-pub use error::{Detail, Place, Spot, TraceError};
-pub use generate::{Arrivals, Generator, Pattern, Share, Size, Synthetic};
+pub use error::{Detail, Spot, TraceError, TracePlace};
+pub use generate::{Arrivals, Generator, MixShare, PassOrder, Pattern, Size, Synthetic};
 pub use request::{BATCH, Op, Request};
-pub use source::{About, Flow, Flows, Loop, Named, Source, StandIn, Workload, digest};
+pub use source::{About, Flow, Flows, Loop, Named, RequestSource, StandIn, Workload, digest};
 pub use trace::{
-    ColumnPlace, ColumnRole, ColumnUnit, Columns, Event, FlowBy, Format, ReadOptions, Spelling,
-    Tally, TimeUnit, file_hint, glance, open_bytes, open_slices, open_trace, suggest_columns,
+    ColumnPlace, ColumnRole, ColumnUnit, Columns, Event, FlowBy, Format, ReadOptions, ReadTally,
+    Spelling, TimeUnit, file_hint, glance, open_bytes, open_slices, open_trace, suggest_columns,
 };

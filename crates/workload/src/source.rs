@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::{BATCH, Request, TraceError};
 
 /// A stream of requests in time order, read in batches so that dispatch is paid once per batch.
-pub trait Source: Send {
+pub trait RequestSource: Send {
     /// Clears `batch` and fills it with the next requests, up to [`BATCH`](crate::BATCH) of them.
     /// An empty batch is the end, and stays so.
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError>;
@@ -33,7 +33,7 @@ impl Listed {
     }
 }
 
-impl Source for Listed {
+impl RequestSource for Listed {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         let end = self.requests.len().min(self.done + BATCH);
@@ -50,7 +50,7 @@ pub trait Workload: Send + Sync {
     fn about(&self) -> &About;
 
     /// A stream from the first request on.
-    fn open(&self) -> Result<Box<dyn Source>, TraceError>;
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError>;
 
     /// The same requests as a run takes them in: those that come at their times, and the closed
     /// loops, each of which asks when one of its own is answered.
@@ -60,12 +60,13 @@ pub trait Workload: Send + Sync {
 
     /// The same process without an end: what a generator would go on with. `None`: a record of
     /// requests, which can only be repeated, or a generator that hardly ever writes.
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         None
     }
 
-    /// Whether it is known, without reading it, that its reads are none and its writes are of whole pages of
-    /// `page` bytes: then nothing has to be on a drive before. `false`: it is not so, or not known.
+    /// Whether it is known, without reading it, that it has no reads and that its writes cover
+    /// whole pages of `page` bytes. Then the drive needs no data before. `false`: it is not so, or
+    /// not known.
     fn writes_whole_pages(&self, _page: Bytes) -> bool {
         false
     }
@@ -97,7 +98,7 @@ impl dyn Workload + '_ {
 /// The streams of a workload.
 pub struct Flows {
     /// Requests that come by the rule of the host.
-    pub open: Box<dyn Source>,
+    pub open: Box<dyn RequestSource>,
     /// Requests that come when others are answered, in the order of [`About::closed`].
     pub closed: Vec<Loop>,
 }
@@ -105,7 +106,7 @@ pub struct Flows {
 /// A closed loop: a stream that keeps a number of its requests inside the drive.
 pub struct Loop {
     /// Its requests, whose times say nothing.
-    pub source: Box<dyn Source>,
+    pub source: Box<dyn RequestSource>,
     /// How many are outstanding.
     pub depth: u32,
     /// No request arrives at this time or later.
@@ -157,7 +158,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A workload has at most so many.
+    /// The greatest number of flows in a workload.
     pub const MOST: usize = 256;
     /// The greatest weight; the least is 1.
     pub const HEAVIEST: u32 = 256;
@@ -192,7 +193,7 @@ impl Workload for Named {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         self.inner.open()
     }
 
@@ -200,7 +201,7 @@ impl Workload for Named {
         self.inner.flows()
     }
 
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         self.inner.endless()
     }
 

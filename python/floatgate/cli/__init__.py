@@ -36,7 +36,8 @@ app = App(
         *completion.options(),
     ],
 )  # fmt: skip
-# Where each command is, and how what it says of itself begins: a list of all imports none.
+# The module of each command, and the first line of its help. A list of all commands imports none of
+# them.
 for _name, _place, _line in [
     (
         "run",
@@ -86,17 +87,17 @@ for _name, _place, _line in [
     (
         "top",
         "live:top",
-        "Watch a drive that is served: rates, latencies, write amplification, load and wear.",
+        "Watch a served drive: rates, latencies, write amplification, load and wear.",
     ),
     (
         "smart",
         "live:smart",
-        "Show the health of a drive that is served, under the names of nvme-cli.",
+        "Show the health of a served drive, under the names of nvme-cli.",
     ),
     (
         "fault",
         "live:fault",
-        "Let something go wrong in a drive that is served.",
+        "Plant a fault in a served drive.",
     ),
     (
         "drives",

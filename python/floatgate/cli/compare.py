@@ -34,8 +34,9 @@ from floatgate.workloads.reading import Reading
 
 @ends_with(choices)
 @example(
-    "floatgate compare modern-tlc-small random-write --steady --seed 1,2,3 \\",
-    "    --policy victim=greedy,fifo --set ftl.spare-factor=0.08,0.16",
+    "floatgate compare modern-tlc-small random-write \\",
+    "    --steady --seed 1,2,3 --policy victim=greedy,fifo \\",
+    "    --set ftl.spare-factor=0.08,0.16",
 )
 @opens_files
 @reads
@@ -103,7 +104,7 @@ def compare(
             "--out",
             metavar="DIR",
             help="Store the results here; by default in a folder of floatgate-results that is "
-            "named by what is compared.",
+            "named by the compared settings.",
         ),
     ] = None,
     snapshots: Snapshots = False,

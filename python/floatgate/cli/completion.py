@@ -142,7 +142,7 @@ def answer(root: click.Command) -> bool:
 
 
 def options() -> list[click.Option]:
-    """Ways to have completion in the shell that is used."""
+    """Options that turn completion on in the present shell."""
 
     def way(name: str, help: str, act: Callable[[str], None]) -> click.Option:
         def called(context: click.Context, _of: click.Parameter, wanted: bool) -> None:
@@ -166,7 +166,7 @@ def options() -> list[click.Option]:
 
 _ASKED = "_FLOATGATE_COMPLETE"
 
-# Where a shell looks for what it does first, and what makes it ask.
+# The start file of a shell, and the line in it that turns completion on.
 _SOURCES = {
     "bash": (".bashrc", f'eval "$({_ASKED}=bash_source floatgate)"'),
     "zsh": (".zshrc", f'eval "$({_ASKED}=zsh_source floatgate)"'),

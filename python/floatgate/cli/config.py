@@ -94,9 +94,9 @@ def convert(
         ),
     ],
     out: Annotated[Path, option("--out", "-o", metavar="DIR", help="The new files.")] = Path(),
-    force: Annotated[bool, option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, option("--force", help="Replace existing files.")] = False,
     list_all: Annotated[
-        bool, option("--list", help="Also list what each parameter became.")
+        bool, option("--list", help="Also list the result of each parameter.")
     ] = False,
     as_json: Json = False,
 ) -> None:

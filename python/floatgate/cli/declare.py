@@ -1,7 +1,7 @@
 """Commands as functions whose annotations say what they take: a thin layer over click.
 
-Nothing here is paid for by a command that is not asked for: functions become commands of click, and
-the modules that have them are imported, when somebody looks at them.
+Unused commands cost nothing. Functions become commands of click when they are looked at, and their
+modules are imported then.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import re
 import textwrap
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
@@ -33,7 +32,7 @@ Command = Callable[..., None]
 
 
 class Option(NamedTuple):
-    """What follows a flag; without `flags` it is called as its parameter is.
+    """The value of a flag. Without `flags` the flag has the name of its parameter.
 
     `min` is the least number; `completes` says how a value can go on.
     """
@@ -97,6 +96,8 @@ class _Number(click.ParamType[float]):
         if not found:
             return ""
         steps = {"": 0, "k": 3, "m": 6, "g": 9}[found[3].lower()] + int(found[2] or 0)
+        from decimal import Decimal
+
         number = Decimal(found[1]).scaleb(min(steps, 30))
         if number != int(number) or number > GREATEST:
             return ""
@@ -262,7 +263,7 @@ def ends_with(words: Callable[[], str]) -> Callable[[Command], Command]:
 
 
 def example(*lines: str) -> Callable[[Command], Command]:
-    """A command whose help shows how it is called."""
+    """A command whose help shows its call."""
 
     def told(command: Command) -> Command:
         command.examples = lines  # type: ignore[attr-defined]
@@ -313,7 +314,7 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
         more["type"] = _Number(float if kind is float else int, how.min)
     if how.completes is not None:
         more["shell_complete"] = functools.partial(_complete, how.completes, False)
-    # What a flag is without the word need not be said.
+    # The default of a flag is not shown.
     more["show_default"] = default is not None and (kind is not bool or "/" in flags[0])
     return click.Option([parameter.name, *flags], multiple=several, **more)
 

@@ -33,7 +33,7 @@ Results = Annotated[
     Path | None,
     option("--out", metavar="DIR", help="The results; by default floatgate-results/NAME."),
 ]
-Quick = Annotated[bool, option("--quick", help="The quick form, as the file has it.")]
+Quick = Annotated[bool, option("--quick", help="Run the quick form of the file.")]
 
 
 @opens_files
@@ -46,7 +46,7 @@ def sweep(
     out: Results = None,
     dry_run: Annotated[
         bool,
-        option("--dry-run", help="Only say how many runs there are and what they take."),
+        option("--dry-run", help="Only print the number of runs, and their time and memory."),
     ] = False,
     report: Annotated[
         bool, option("--report", help="Write a page with tables and plots, DIR/report.html.")
@@ -55,7 +55,7 @@ def sweep(
         bool,
         option(
             "--watch",
-            help="Show what is done so far on a page that this machine alone can open; its address "
+            help="Show finished runs on a page that this machine alone can open; its address "
             "is printed, and it stays until Ctrl-C.",
         ),
     ] = False,
@@ -200,7 +200,8 @@ def _serve(folders: list[Path]) -> None:
 
 def reproduce(
     name: Annotated[
-        str | None, Argument(metavar="NAME", help="The study to reproduce; without: the list.")
+        str | None,
+        Argument(metavar="NAME", help="The study to reproduce; by default the list of studies."),
     ] = None,
     quick: Annotated[
         bool, option("--quick", help="Fewer points: at most a minute on two cores.")

@@ -12,8 +12,8 @@ _heard = False
 def listen() -> None:
     """Notes Ctrl-C besides raising it, unless it is ignored.
 
-    Where the interpreter runs what cannot pass an exception on, such as the callback of a weak
-    reference, `KeyboardInterrupt` is lost. `check` raises it again.
+    Code that cannot pass an exception on, such as the callback of a weak reference, loses
+    `KeyboardInterrupt`. `check` raises it again.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)

@@ -38,21 +38,21 @@ def lifetime(
         str | None,
         option(
             metavar="TIME",
-            help="How long the drive is to last: 5y, 36500h. By default what the drive says.",
+            help="The required life of the drive: 5y, 36500h. By default that of the drive file.",
         ),
     ] = None,
     recovery: Annotated[
         str | None,
         option(
             metavar="printed|fitted",
-            help="Count on what cells recover while they rest. By default rated cycles count.",
+            help="Count the recovery of cells while they rest. By default only rated cycles count.",
         ),
     ] = None,
     advice: Annotated[
         bool,
         option(
             "--advice/--no-advice",
-            help="If the target is not reached, find what reaches it: runs of other drives.",
+            help="If the target is not reached, run changed drives to find one that reaches it.",
         ),
     ] = True,
     policy: Policy = [],  # noqa: B006

@@ -1,4 +1,4 @@
-"""`floatgate drives`, `policies`, `chips`, `explain` and `init`: what comes along."""
+"""`floatgate drives`, `policies`, `chips`, `explain` and `init`: the included lists."""
 
 from __future__ import annotations
 

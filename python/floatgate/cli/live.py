@@ -144,11 +144,13 @@ Controls = Annotated[
 
 def top(
     control: Controls,
-    every: Annotated[float, option(metavar="SECONDS", help="Between two pages.", min=0.1)] = 1.0,
+    every: Annotated[
+        float, option(metavar="SECONDS", help="Seconds between two pages.", min=0.1)
+    ] = 1.0,
     pages: Annotated[int | None, option(metavar="N", help="End after N pages.", min=1)] = None,
     as_json: Json = False,
 ) -> None:
-    """Watch a drive that is served: rates, latencies, write amplification, load and wear.
+    """Watch a served drive: rates, latencies, write amplification, load and wear.
 
     On a terminal the page is drawn anew until Ctrl-C; elsewhere it is printed once.
     """
@@ -175,7 +177,7 @@ def top(
 
 
 def smart(control: Controls, as_json: Json = False) -> None:
-    """Show the health of a drive that is served, under the names of nvme-cli."""
+    """Show the health of a served drive, under the names of nvme-cli."""
     from floatgate import Control
     from floatgate.text import live as text
 
@@ -191,16 +193,16 @@ def fault(
     ] = False,
     fail_reads: Annotated[
         str | None,
-        option(metavar="OFFSET:SIZE", help="Let reads of these bytes fail: 1MiB:4KiB."),
+        option(metavar="OFFSET:SIZE", help="Make reads of these bytes fail: 1MiB:4KiB."),
     ] = None,
-    heal: Annotated[bool, option("--heal", help="Let no read fail any more.")] = False,
+    heal: Annotated[bool, option("--heal", help="End all planted failures of reads.")] = False,
 ) -> None:
-    """Let something go wrong in a drive that is served."""
+    """Plant a fault in a served drive."""
     from floatgate import Control
     from floatgate.live.control import range_of
 
     if [cut_power, fail_reads is not None, heal].count(True) != 1:
-        raise IncompleteError("say one of --cut-power, --fail-reads OFFSET:SIZE, --heal")
+        raise IncompleteError("give one of --cut-power, --fail-reads OFFSET:SIZE, --heal")
     extent = None if fail_reads is None else range_of(fail_reads)
     with Control(control) as drive:
         if cut_power:

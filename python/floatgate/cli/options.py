@@ -45,7 +45,7 @@ Workload = Annotated[
     Argument(
         metavar="WORKLOAD",
         help="A trace file, a trace of the catalogue such as msr:hm_0, a generator such as "
-        "random-write, or a TOML file that sets one up or puts several workloads together.",
+        "random-write, or a TOML file that sets one up or combines several.",
         completes=completion.workload,
         files=True,
     ),

@@ -50,8 +50,9 @@ def stages(config: Mapping[str, Any]) -> list[str]:
 class _Line:
     """One line that is drawn anew; as a context, it has gone at the end.
 
-    Where standard error is no terminal, each stage is told once, in a line of its own, as soon as
-    the command is not a quick one; with `as_json` a program listens, and nothing is told.
+    If standard error is not a terminal, each stage is printed once, on a line of its own, as soon
+    as the command takes a while. With `as_json` a program reads the output, and no stage is
+    printed.
     """
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:

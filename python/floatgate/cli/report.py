@@ -24,7 +24,7 @@ def report(
     ),
     title: Annotated[
         str | None,
-        option(metavar="TEXT", help="By default the drive, the workload and what varied."),
+        option(metavar="TEXT", help="By default the drive, the workload and the varied settings."),
     ] = None,
     figures: Annotated[
         Path | None,
@@ -41,7 +41,7 @@ def report(
     ] = None,
     columns: Annotated[
         int | None,
-        option(metavar="N", help="How wide these files are: 1 column (3.5 in) or 2 (7.2 in)."),
+        option(metavar="N", help="The width of these files: 1 column (3.5 in) or 2 (7.2 in)."),
     ] = None,
     format: Annotated[
         str | None, option(metavar="NAME", help="The format of these files: svg or pdf.")

@@ -34,7 +34,8 @@ from floatgate.workloads.reading import Reading
 @ends_with(choices)
 @example(
     "floatgate run modern-tlc-small random-write --steady",
-    "floatgate run modern-tlc my-trace.csv.zst --set host.out-of-range=compact --out results",
+    "floatgate run modern-tlc my-trace.csv.zst \\",
+    "    --set host.out-of-range=compact --out results",
 )
 @opens_files
 @reads
@@ -48,7 +49,7 @@ def run(
     flow: Flow = [],  # noqa: B006
     alone: Annotated[
         bool,
-        option("--alone", help="Run each flow without the others too: who slows whom down."),
+        option("--alone", help="Also run each flow alone, to show who slows whom down."),
     ] = False,
     out: Out = None,
     snapshots: Snapshots = False,

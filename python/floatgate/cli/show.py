@@ -32,7 +32,7 @@ def comma_separated(rows: Iterable[Sequence[object]]) -> str:
 
 @contextmanager
 def kept(where: Callable[[], str]) -> Iterator[None]:
-    """What is printed within is not lost if it cannot be printed: the message says where it is.
+    """Text printed inside is not lost if it cannot be printed: the message names its file.
 
     Args:
         where: Says it, and is asked only then.

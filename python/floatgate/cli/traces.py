@@ -13,11 +13,13 @@ from floatgate.cli.show import print_json
 from floatgate.workloads.reading import Reading
 
 Covered = Annotated[
-    str, option(metavar="DRIVE", help="Covered by a generator without workload.span.")
+    str, option(metavar="DRIVE", help="The drive that a generator without workload.span covers.")
 ]
 SetUp = Annotated[
     list[str],
-    option(metavar="KEY=VALUE", help="Set the workload up: workload.requests=1000. Repeatable."),
+    option(
+        metavar="KEY=VALUE", help="Set a key of the workload: workload.requests=1000. Repeatable."
+    ),
 ]
 
 app = App(help="Look at workloads.")
@@ -32,7 +34,7 @@ def list_traces(
     traces: Traces = None,
     as_json: Json = False,
 ) -> None:
-    """List the published traces that have names, and say which of them are there."""
+    """List the published traces that have names, and whether their files are there."""
     from floatgate.text import traces as trace_text
 
     catalogue = floatgate.traces(traces)
@@ -47,14 +49,18 @@ def list_traces(
 @reads
 def describe(
     workload: Workload,
-    page_size: Annotated[str, option(metavar="SIZE", help="What pages are.")] = "4KiB",
+    page_size: Annotated[str, option(metavar="SIZE", help="The size of a page.")] = "4KiB",
     epochs: Annotated[
         str | None,
-        option(metavar="TIME,...", help="Epochs whose write demand is compared: 1min,2h."),
+        option(
+            metavar="TIME,...", help="Lengths of epochs whose write demand is compared: 1min,2h."
+        ),
     ] = None,
     memory: Annotated[
         str | None,
-        option(metavar="SIZE", help="For the records of pages; what is more is sampled."),
+        option(
+            metavar="SIZE", help="Memory for the records of pages. Beyond it, pages are sampled."
+        ),
     ] = None,
     drive: Covered = "agcr",
     set: SetUp = [],  # noqa: B006
@@ -99,7 +105,7 @@ def describe(
 def convert(
     workload: Workload,
     out: Annotated[Path, option("--out", "-o", metavar="FILE", help="The file: NAME.parquet.")],
-    force: Annotated[bool, option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, option("--force", help="Replace an existing file.")] = False,
     drive: Covered = "agcr",
     set: SetUp = [],  # noqa: B006
     as_json: Json = False,

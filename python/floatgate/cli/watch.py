@@ -25,7 +25,7 @@ def stay(live: Live) -> None:
 def watched(live: Live) -> Iterator[None]:
     """Serves the page while what is within goes on, and until Ctrl-C once it has ended by itself.
 
-    The command then ends as what is within did: Ctrl-C before that ends both.
+    The command then ends with the result of the block; Ctrl-C before that ends both.
     """
     with live.serve() as server:
         _say(f"Page: {server.address}")

@@ -1,8 +1,8 @@
-"""Experiments: sets of runs with what is looked at and what was published; some come along."""
+"""Experiments: sets of runs with the measures to compare and published numbers."""
 
 from floatgate.experiments.model import Experiment, Published
 
-# Whatever they set is part of the names of their runs.
+# Their settings are part of the names of their runs.
 SHAPES_RESULTS = False
 
 __all__ = ["Experiment", "Published"]

@@ -1,4 +1,4 @@
-"""The keys of an experiment, and what may stand behind each."""
+"""The keys of an experiment, and the values of each."""
 
 from __future__ import annotations
 

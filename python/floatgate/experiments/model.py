@@ -27,15 +27,15 @@ class Published(NamedTuple):
     """A claim of a publication: what it says, and which numbers of which runs judge that.
 
     `measure` is a short name, the path of a number in the result, or a function of one. `where`
-    says what the runs carry that it is about, each name with a value or a list of them; with
-    `against` each is compared with the run that differs in this alone. `form` is `value`,
-    `change` (`-0.15` for 15 % less), `ratio` or `speed-up` (the other's over ours, less one).
-    Of several runs, `over` takes the `mean`, `median`, `least`, `most` or `sum`; real traces and
-    stand-ins of traces are never taken together. Runs that have less than `least` of something (a
-    path of the result: the least number there) are left out, and a number beyond `span` is none.
-    `value` may be a relation (`at most 0.01`). `tolerance` is a share of it within which ours is
-    to lie. `kind` is one of `floatgate.report.verdicts.KINDS`. Claims of one `fact` are readings of
-    one number or relation, which counts once. A statement has a `text` and no `measure`.
+    selects runs by names, each with a value or a list of them. With `against`, each run is compared
+    with the run that differs only in this. `form` is `value`, `change` (`-0.15` for 15 % less),
+    `ratio` or `speed-up` (the other's over ours, less one). Of several runs, `over` takes the
+    `mean`, `median`, `least`, `most` or `sum`; real traces and stand-ins of traces are never taken
+    together. Runs with less than `least` of something (a path of the result: the least number
+    there) are left out. A number beyond `span` counts as missing. `value` may be a relation
+    (`at most 0.01`). `tolerance` is a share of it within which ours is to lie. `kind` is one of
+    `floatgate.report.verdicts.KINDS`. Claims of one `fact` are readings of one number or relation,
+    which counts once. A statement has a `text` and no `measure`.
     """
 
     what: str
@@ -170,8 +170,8 @@ class Experiment:
     def with_other_traces(self, traces: Folders) -> Self:
         """The experiment with the traces at hand that have no name in the catalogue.
 
-        They stand first among the workloads of blocks that ask for them by `other-traces`, under
-        the names of their files.
+        They come first among the workloads of blocks with `other-traces`, under the names of their
+        files.
 
         Raises:
             InputError: A folder is not there or cannot be searched.

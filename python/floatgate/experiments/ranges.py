@@ -35,9 +35,9 @@ def is_range(value: object) -> bool:
 def expand(given: Mapping[str, Any]) -> list[int | float | str]:
     """The values of a range, both ends included.
 
-    `steps` says how many values there are, evenly apart or, with `scale = "log"`, each the same
-    multiple of the one before; `by` says how far they are apart, `factor` what the multiple is;
-    without any of these, whole numbers follow one another. Ends may have a unit.
+    `steps` is the number of values. They are evenly apart or, with `scale = "log"`, each is the
+    same multiple of the one before. `by` is their distance, and `factor` the multiple. Without any
+    of these, they are consecutive whole numbers. Ends may have a unit.
 
     >>> expand({"from": 0.07, "to": 0.28, "steps": 4})
     [0.07, 0.14, 0.21, 0.28]

@@ -25,7 +25,7 @@ YEAR = 365 * 86_400.0
 MOST_SPARE = 0.5
 """A drive that exports less than this of its flash is not looked for."""
 MOST_FLASH = 8
-"""Nor is one with more than so many times its flash."""
+"""Nor is a drive with more than this multiple of its flash."""
 SPARE_STEP = 0.01
 """How exactly the least spare factor is found."""
 BLOCKS_STEP = 0.02
@@ -121,7 +121,7 @@ def advise(
 
     Returns:
         `reached`, None where `result` names no years; and where it is not, `why` nothing can be
-        said, or `throttles`, `over_provisioning` and `capacity`.
+            said, or `throttles`, `over_provisioning` and `capacity`.
 
     Raises:
         InputError: As `floatgate.run` does.

@@ -43,10 +43,10 @@ def lifetime(
     If the write amplification is not known to one value, `result.lifetime.why` says why, and
     `result.lifetime.range` has the least and the greatest years.
 
-    A drive of more than two million pages is simulated in part: as many of its dies as make a
-    smaller drive, with their share of the capacity, the buffer, the link and the load.
-    `result.lifetime.part` says which. Errors and retention come from the model of the cells, where
-    the drive has one; `result.lifetime.not_modelled` says why it has none.
+    A drive of more than two million pages is simulated in part: some of its dies, with their share
+    of the capacity, the buffer, the link and the load. `result.lifetime.part` names the part.
+    Errors and retention come from the model of the cells, if the drive has one. Otherwise
+    `result.lifetime.not_modelled` gives the reason.
 
     Requests beyond the drive are packed into it (`host.out-of-range = "compact"`), or taken modulo
     its capacity where that is not enough (`"wrap"`), unless the settings say otherwise.
@@ -54,10 +54,10 @@ def lifetime(
     Args:
         drive: The name of a preset, or a drive file (TOML).
         workload: What `floatgate.run` takes.
-        target: How long the drive is to last, such as `"5y"`; `reliability.target` by default.
-        recovery: By default the rated cycles count, and recovery is shown beside them. `"printed"`
-            or `"fitted"` says that cells heal while they rest, by READY's constants as printed or
-            as fitted to its Table 2.
+        target: The required life of the drive, such as `"5y"`; `reliability.target` by default.
+        recovery: By default the rated cycles count, and recovery is shown beside them. With
+        `"printed"` or `"fitted"` cells recover while they rest, by READY's constants as printed or
+        as fitted to its Table 2.
         policy: Policies by family, as in `floatgate.run`.
         set: Settings by key. `reliability.model` is on by default, where the drive has a model.
         seed: The seed of every random stream.
@@ -155,6 +155,6 @@ def recovery_of(recovery: str | None) -> list[str]:
 
 
 def lifetime_data(result: Result) -> dict[str, Any]:
-    """What `floatgate lifetime --json` prints of the run."""
+    """The output of `floatgate lifetime --json` for the run."""
     keys = ("provenance", "end", "waf", "wear", "capacity", "lifetime", "warnings", "timing")
     return {key: result.data[key] for key in keys}

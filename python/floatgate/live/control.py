@@ -1,4 +1,4 @@
-"""Speaking to a drive that is served: a line of JSON each way, through its control socket."""
+"""Control of a served drive: a line of JSON each way, through its control socket."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ _STATUS: dict[str, Any] = {
     "free_blocks": 0, "unsafe_bytes": 0, "power_cuts": 0, "media_errors": 0, "host_full": 0,
     "clients": 0,
 }  # fmt: skip
-"""What the answer to `status` has; a number stands for numbers, None for one that may be null."""
+"""The keys of the answer to `status`. A number stands for numbers, and None for one that may be
+null.
+"""
 
 _SMART = dict.fromkeys(
     (
@@ -49,7 +51,7 @@ _SMART = dict.fromkeys(
     ),
     0,
 )  # fmt: skip
-"""What the answer to `smart` has."""
+"""The keys of the answer to `smart`."""
 
 
 class Control:
@@ -101,9 +103,9 @@ class Control:
         self._ask("power-cut", {"power_cuts": 0})
 
     def _ask(self, what: str, known: dict[str, Any], **more: int) -> dict[str, Any]:
-        """What is answered, which has all that is `known` of it."""
+        """The answer, which has all keys of `known`."""
         try:
-            # Who greets and goes has perhaps said who it is: that is read all the same.
+            # A server that greets and closes may have named itself, so that is read all the same.
             with suppress(BrokenPipeError, ConnectionResetError):
                 self._socket.sendall(json.dumps({"do": what, **more}).encode() + b"\n")
             line = self._answer()
@@ -182,7 +184,7 @@ def range_of(text: str) -> tuple[int, int]:
     """First byte and size of a range of bytes.
 
     Raises:
-        InputError: It is none.
+        InputError: The text is not a range.
 
     >>> range_of("1MiB:4KiB")
     (1048576, 4096)

@@ -57,15 +57,16 @@ def serve(
             default `UNIX.control`, or `floatgate-PORT.control` in the current folder.
         store: The file that keeps the data of the drive; None: memory, for as long as it is served.
         clock: `fast`, or `real:slowdown=N`: simulated time passes N times as slowly as time does.
-        record: The file that keeps what the drive was asked; `run` of it gives the same result.
+        record: The file that stores all requests; `run` of it gives the same result.
         policy: Policies by family, as for `run`.
         set: Settings by key, as for `run`; requests arrive when they come, whatever `host.mode` is.
         seed: The seed of every random stream; the drive file's where it is not given.
         out: The folder in which the result is stored, as `OUT/RUN-ID/` with `result.json` and its
             tables `requests`, `series` and `blocks`.
-        progress: Called some ten times a second with the stage (`filling`, `ageing`; `recovering`
-            where a recording is replayed; `serving` as soon as clients can connect), what is done
-            (page writes, then requests), how many there are, and the simulated time in ns.
+        progress: Called about ten times a second. The arguments are the stage, the work done (page
+            writes, then requests), how much there is, and the simulated time in ns. Stages are
+            `filling`, `ageing`, `recovering` while a recording is replayed, and `serving` as soon
+            as clients can connect.
         opened: Called once, before the drive is prepared, with the address for clients as NBD names
             it (with the port that was free) and the path of the control socket.
 

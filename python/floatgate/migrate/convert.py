@@ -33,7 +33,7 @@ def convert(
         out: The folder that the results are meant for; they name traces as seen from there.
 
     Raises:
-        InputError: One of them cannot be read, is none of these, or says something impossible.
+        InputError: One of them cannot be read, is not of these formats, or has impossible values.
     """
     theirs: list[Converted | mqsim.Parsed] = []
     for path in map(Path, paths):

@@ -1,10 +1,10 @@
 """XML as MQSim reads it.
 
-MQSim's parser (rapidxml without any flag) does not compare the names of closing tags, allows blank
-lines and comments anywhere, and takes the first text of an element as its value. This reader does
-the same and reports each departure from XML, so that files that MQSim runs are read. It expands no
-entities but the five of XML and characters by number, and its depth and number of elements are
-bounded.
+MQSim's parser (rapidxml without any flag) does not compare the names of closing tags. It allows
+blank lines and comments anywhere, and takes the first text of an element as its value. This reader
+does the same and reports each departure from XML, so that files that MQSim runs are read. It
+expands no entities but the five of XML and characters by number, and its depth and number of
+elements are bounded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NOTES = 20
 
 
 class Element(NamedTuple):
-    """An element: its name, its line, its first text without blanks at its ends, what is in it."""
+    """An element: its name, line, stripped first text, and elements."""
 
     name: str
     line: int
@@ -51,7 +51,8 @@ class XmlError(ValueError):
         self.line = line
 
 
-# What begins with `<`, as far as it can be told apart; names are all but blanks, `/`, `>` and `?`.
+# Text that begins with `<`, as far as its kind can be told. Names have any characters except
+# blanks, `/`, `>` and `?`.
 _TAG = re.compile(
     r"<(?:!--(?P<comment>.*?)-->"
     r"|!\[CDATA\[(?P<cdata>.*?)\]\]>"

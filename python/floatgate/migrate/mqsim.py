@@ -1,8 +1,8 @@
 """MQSim's ssdconfig.xml and workload.xml.
 
-What each parameter means is taken from the README of MQSim and from its source: how logical
-capacity follows from `Overprovisioning_Ratio` and is divided among flows, when collection begins
-and what it goes before, the size of RGA's sample, the form of the synthetic flows.
+The meaning of each parameter is taken from the README of MQSim and from its source. It includes the
+logical capacity from `Overprovisioning_Ratio` and its division among flows, the begin and priority
+of collection, the size of RGA's sample, and the form of the synthetic flows.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ TYPES = {
 }  # fmt: skip
 SECTOR = 512
 MIB = 1 << 20
-# MQSim empties at most so many blocks of a plane at once, and never begins later than with so many
-# free ones.
+# MQSim empties at most this number of blocks of a plane at once, and begins at the latest with this
+# number of free ones.
 VICTIMS = 10
 
 _SATA = "of a link of SATA only the rate of PCIe lanes is known here"
@@ -240,7 +240,7 @@ class Flow(NamedTuple):
 
 
 class Scenario(NamedTuple):
-    """Flows that run together, under the name of our file; what in it is no flow, is `strange`."""
+    """Flows that run together, under the name of our file; other elements are `strange`."""
 
     name: str
     flows: Sequence[Flow]
@@ -378,8 +378,8 @@ def convert(files: Sequence[Parsed], out: Path) -> list[Converted]:
     """Drives, and a workload for each scenario, in the order of the files.
 
     Raises:
-        InputError: A value is none that its parameter can have, or it is open which drive the
-            workloads are for.
+        InputError: A parameter has a value that it cannot have, or the drive of the workloads is
+            not clear.
     """
     drives = [file for file in files if file.drive is not None]
     scenarios = [scenario for file in files for scenario in file.scenarios]
@@ -422,7 +422,7 @@ def _drive(file: Parsed, scenarios: Sequence[Scenario]) -> tuple[Converted, Mapp
             summary = f"converted from MQSim's {path.name}"
             files[name] = drive_file(name.removesuffix(".toml"), summary, settings)
         names[scenario.name] = name
-    # What differs between the files is said once, with the file that it is said of.
+    # A difference between the files is reported once, with the name of its file.
     first, *others = kinds
     fates = first[1] + [
         fate._replace(name=f"{name.removesuffix('.toml')}: {fate.name}")
@@ -430,7 +430,7 @@ def _drive(file: Parsed, scenarios: Sequence[Scenario]) -> tuple[Converted, Mapp
         for fate in all_of
         if fate not in first[1]
     ]
-    # What a file does not give and need not is nothing that it says.
+    # Optional values that a file does not give are left out.
     fates = [fate for fate in fates if fate.name in given or fate.ours]
     return Converted("MQSim", str(path), files, [*fates, *file.strange], notes=file.notes), names
 
@@ -736,9 +736,9 @@ def _parts_per_sector(flow: Flow, sectors: int) -> float:
 def _window(values: Mapping[str, str], scenario: Scenario) -> int:
     """Bytes of the buffer: what MQSim's cache lets be on its way to flash.
 
-    A page that was not written lately goes to flash at once, and more enters as long as what is
-    on its way is less than a page of each plane, counted in the sectors that were written. A place
-    of the buffer here is a page, whatever part of it was written.
+    A page that was not written lately goes to flash at once. More enters as long as the sectors on
+    their way are less than a page of each plane. A place of the buffer here is a page, even if only
+    a part of it was written.
     """
     page = _page(values)
     sectors = page // SECTOR
@@ -766,7 +766,8 @@ def _cache(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
                 else _became(
                     {"buffer.size": size_of(_window(values, scenario))},
                     "MQSim sends a page to flash at its first write, with at most a page of each"
-                    " plane on the way; it keeps pages that are written again, here they go too",
+                    " plane on the way. It keeps pages that are written again, but this drive sends"
+                    " them",
                 )
             ),
         )
@@ -956,7 +957,7 @@ def _workloads(
             fates += [fate._replace(name=f"{flow.where}: {fate.name}") for fate in own]
             settings: dict[str, object] = {}
             for fate in own:
-                # What a flow says of the drive stands in the drive's file.
+                # Settings of the drive in a flow go to the drive's file.
                 settings |= {key: value for key, value in fate.ours.items() if "." not in key}
             part = {key: settings.pop(key) for key in _OF_PART if key in settings}
             if flow.synthetic:
@@ -983,7 +984,7 @@ def _workloads(
 
 
 class _Given(NamedTuple):
-    """What is known beside a flow: `space` are the sectors that it has on the drive."""
+    """The facts about a flow outside its file: `space` are the sectors that it has on the drive."""
 
     drive: Mapping[str, str] | None
     scenario: Scenario

@@ -119,7 +119,7 @@ def applied(
     """The fate of each value; `path` and `where` name the place in errors.
 
     Raises:
-        InputError: Values are none that their parameters can have; all are listed.
+        InputError: Parameters have values that they cannot have; all are listed.
     """
     fates: list[Fate] = []
     mistakes: list[str] = []
@@ -149,7 +149,7 @@ def whole(text: str, least: int = 0, most: int = 2**53) -> int:
     """A whole number; a fraction behind it is cut, as C++ cuts it.
 
     Raises:
-        ValueRefusedError: It is none, or beyond `least` or `most`.
+        ValueRefusedError: The text is not a number, or is beyond `least` or `most`.
     """
     found = _WHOLE.fullmatch(text)
     if found is None:
@@ -170,7 +170,7 @@ def fraction(text: str) -> float:
     """A number that is not negative.
 
     Raises:
-        ValueRefusedError: It is none.
+        ValueRefusedError: The text is not such a number.
     """
     try:
         number = float(text)

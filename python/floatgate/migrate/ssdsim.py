@@ -1,7 +1,7 @@
 """SSDSim's page.parameters.
 
-What each parameter means is taken from the comments of that file and from the source: what is read
-there and used nowhere is said to be so.
+The meaning of each parameter is taken from the comments of that file and from the source.
+Parameters that it reads and never uses are reported as such.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _listed(values: Mapping[str, str]) -> dict[str, Rule]:
 
 
 def _joint(values: Mapping[str, str]) -> dict[str, tuple[Mapping[str, object], str]]:
-    """What depends on more than one parameter."""
+    """Settings that depend on more than one parameter."""
     found: dict[str, tuple[Mapping[str, object], str]] = {}
     channels = whole(values.get("channel number", "1"), 1, _CHANNELS)
     listed = [*_listed(values)]

@@ -46,7 +46,7 @@ def check(path: Path) -> None:
     """Before any work: whether a page could be written here. Makes nothing.
 
     Raises:
-        InputError: A package of the extra `report` is missing, or the place is no file's.
+        InputError: A package of the extra `report` is missing, or the path cannot be a file.
     """
     need_packages()
     folder = path.absolute().parent

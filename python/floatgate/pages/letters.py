@@ -1,4 +1,4 @@
-"""How wide words are in a figure, and SVG whose words keep that width in every font."""
+"""The width of words in a figure, and SVG whose words keep that width in every font."""
 
 from __future__ import annotations
 

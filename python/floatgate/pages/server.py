@@ -47,9 +47,9 @@ _PATIENCE = 20.0
 class Server:
     """Serves pages from its own thread until it is closed; as a context, until its end.
 
-    Whoever reads them must know the address, which has a token of 128 random bits, and name this
-    very host: a page of another site that has its name resolve to loopback is refused. Only GET is
-    answered, and nothing that is asked changes anything.
+    A reader must know the address, which has a token of 128 random bits, and must name this very
+    host. A page of another site whose name resolves to loopback is refused. Only GET is answered,
+    and a request changes nothing.
     """
 
     def __init__(self, give: Give) -> None:
@@ -159,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         if code == 405:
             self.send_header("Allow", "GET")
         if code != 200:
-            # What was sent with it has not been read, and would be taken for the next request.
+            # The body of the request has not been read, and would be taken for the next request.
             self.send_header("Connection", "close")
         self.send_header("Content-Type", f"{answer.type}; charset=utf-8")
         self.send_header("Content-Length", str(len(content)))

@@ -1,8 +1,8 @@
-"""Policies of your own in Python: what floatgate asks of them, and what it shows them.
+"""Policies of your own in Python: their methods, and the views of the drive that they get.
 
-A policy is a class with the methods of its family: one of the classes below. It need not inherit
-from it: they say what is asked, and let a type checker look at yours. Name it in a drive file or on
-the command line as `victim=py:module.Class:key=value`, or give `floatgate.run` the class, or an
+A policy is a class with the methods of its family. The families are the classes below. Your class
+need not inherit from one, but then a type checker can check it. Name it in a drive file or on the
+command line as `victim=py:module.Class:key=value`, or give `floatgate.run` the class, or an
 instance:
 
 >>> import floatgate
@@ -20,11 +20,10 @@ instance:
 >>> result.policies.victim.counters.reclaimed > 0
 True
 
-The parameters of the constructor are the policy's parameters. A policy is made to see whether that
-works, another while the drive is preconditioned, and the one of the run when it begins; an instance
-is copied (`deepcopy`) for each and stays as it was, so what a policy wants to tell goes through
-`counters`. Random numbers must come from the `random` that it is shown: then equal runs stay
-equal.
+The parameters of the constructor are the policy's parameters. A policy is constructed once as a
+trial, once while the drive is preconditioned, and once when the run begins. An instance is copied
+(`deepcopy`) for each and stays as it was, so a policy reports its numbers through `counters`.
+Random numbers must come from the `random` of the drive, so that equal runs stay equal.
 """
 
 from __future__ import annotations
@@ -112,8 +111,8 @@ class Policy:
     """The events that any policy may watch; a method is called only if you define it.
 
     Blocks, planes, dies, logical pages (`lpn`) and physical pages (`ppn`) are numbers from 0; page
-    `ppn` lies in block `ppn // drive.pages_per_block`, block `b` in plane
-    `b // drive.blocks_per_plane`, plane `p` in die `p // drive.planes_per_die`, and die `d` on
+    `ppn` lies in block `ppn // drive.pages_per_block`, and block `b` in plane
+    `b // drive.blocks_per_plane`. Plane `p` lies in die `p // drive.planes_per_die`, and die `d` on
     channel `d % drive.channels`. A page is what one map entry covers: a physical page, or one of
     `drive.units_per_page` parts of it. One command programs `drive.units_per_program` pages. Times
     are simulated, in ns from the beginning of the run, and 0 while the drive is preconditioned.
@@ -220,7 +219,7 @@ class Cost(Policy, ABC):
         """
 
     def foresee(self, future: Future) -> None:
-        """What will be read how often, if you define this; the workload is gone through twice."""
+        """The future reads of each page, if you define this. The workload is then read twice."""
 
     def is_ideal(self) -> bool:
         """Returns whether all reads and programs take the time of their cheapest level: a bound."""
@@ -397,9 +396,9 @@ class PageChoice(Policy, ABC):
 class Coding(Policy, ABC):
     """Family coding: how do bits lie on cells, and may a block be written twice?
 
-    Blocks of mode `full` hold bits as they come; those of mode `wom1` hold the first generation of
-    a write-once code and may be written a second time (`wom2`) before they are erased. A policy
-    that uses the code works where `wom` does.
+    Blocks of mode `full` hold plain bits. Those of mode `wom1` hold the first generation of a
+    write-once code, and may be written a second time (`wom2`) before they are erased. A policy that
+    uses the code works where `wom` does.
 
     >>> class ForWornBlocks(Coding):
     ...     def write_once(self) -> bool:
@@ -553,8 +552,8 @@ class Order(Policy, ABC):
 class Arbitration(Policy, ABC):
     """Family arbitration: whose request goes into the drive next?
 
-    Asked for each request, where the drive has a place for one and several flows, or one, wait for
-    it outside. What happens within the drive it is not told.
+    Asked for each request, if the drive has a place for one and flows wait for it outside. The
+    policy is not told what happens within the drive.
 
     >>> class Smallest(Arbitration):
     ...     def pick(self, heads: Sequence[Head], now_ns: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import json
 import os
@@ -20,7 +19,7 @@ from floatgate.policy.permission import code_allowed
 Method = Callable[..., object]
 
 RESERVED = ("name", "source")
-"""Keys of a drive file's entry that are no parameters."""
+"""Keys of a drive file's entry that are not parameters."""
 
 
 class Found(NamedTuple):
@@ -101,21 +100,25 @@ def _given(family: str, name: str, given: object) -> Found:
         named = named and given.__module__ != "__main__"
         return _described(family, name, given, {}, module if named else None)
 
+    from copy import deepcopy
+
     cls = type(given)
     _check_methods(family, name, cls)
     names = inspect.signature(cls).parameters
     values = {_kebab(key): getattr(given, key) for key in names if hasattr(given, key)}
-    return _found(family, name, cls, lambda: copy.deepcopy(given), values, None)
+    return _found(family, name, cls, lambda: deepcopy(given), values, None)
 
 
 def _described(
     family: str, name: str, cls: type, params: dict[str, Any], module: ModuleType | None
 ) -> Found:
     """A class with parameters as they are written; its module, if it can be found by name."""
+    from copy import deepcopy
+
     _check_methods(family, name, cls)
     source = params.pop("source", None)
     given, values = _arguments(name, cls, params)
-    found = _found(family, name, cls, lambda: cls(**copy.deepcopy(given)), values, module)
+    found = _found(family, name, cls, lambda: cls(**deepcopy(given)), values, module)
     if str(source).startswith("memory"):
         raise RefusalError(
             f"`{name}` was in memory when this was written, and may be lost; remove `source` to "
@@ -180,7 +183,7 @@ def _origin(module: str) -> str | None:
 
 
 def _imported(path: str) -> ModuleType:
-    """A module of the environment or else of the current folder, which is no place for others."""
+    """A module of the environment, or else of the current folder, which gives no others."""
     import importlib
 
     folder = os.getcwd()

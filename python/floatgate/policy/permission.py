@@ -1,8 +1,8 @@
 """Whether files may run code: not unless somebody says so.
 
-A drive file or an experiment may name policies written in Python. Whoever types such a name, on the
-command line or in a program, wants that code to run; whoever opens a file that somebody else wrote
-need not.
+A drive file or an experiment may name policies written in Python. A user who types such a name, on
+the command line or in a program, wants that code to run. A user who opens somebody else's file may
+not.
 """
 
 from __future__ import annotations

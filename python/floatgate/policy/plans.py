@@ -101,6 +101,7 @@ class Plan(NamedTuple):
     background: bool = False
     """Only in idle time, giving way to everything else between two flash operations."""
     hold: str = "place"
-    """How it shares its die: `place` (it keeps its place in the line; the order policy chooses
-    between two operations), `die` (it keeps the die until it is done or has to wait) or `nothing`
-    (after each operation it goes to the end of the line)."""
+    """How it shares its die. `place`: it keeps its place in the line, and the order policy chooses
+    between two operations. `die`: it keeps the die until it is done or has to wait. `nothing`:
+    after each operation it goes to the end of the line.
+    """

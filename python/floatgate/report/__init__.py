@@ -35,8 +35,8 @@ def save(report: Report, path: str | os.PathLike[str]) -> Path:
     """Writes the page; the file appears whole or not at all. Equal reports give equal bytes.
 
     Raises:
-        InputError: A package of the extra `report` is missing, the place is no file's, there are
-            no runs, or a plot names what is not there.
+        InputError: A package of the extra `report` is missing, the path cannot be a file, there are
+            no runs, or a plot names an unknown value.
     """
     path = Path(path)
     pages.check(path)
@@ -62,7 +62,7 @@ def save_figures(
         columns: How wide they are, 1 for 3.5 inches and 2 for 7.2 inches.
 
     Raises:
-        InputError: As for `save`, the format is none of them, or a name is no plot's.
+        InputError: As for `save`, or the format is unknown, or a name is not that of a plot.
     """
     return figures.save(report, Path(folder), format, only, columns)
 

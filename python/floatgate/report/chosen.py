@@ -32,7 +32,7 @@ def chosen(comparison: Comparison, asked: str) -> Comparison:
     hold words together.
 
     Raises:
-        InputError: A word compares what there is not, or with what is no number.
+        InputError: A word compares an unknown name, or compares with text that is not a number.
     """
     try:
         words = shlex.split(asked)
@@ -68,7 +68,7 @@ def _holds(comparison: Comparison, word: str) -> Callable[[int], bool]:
         measure = find(name, comparison.runs)
         numbers = [measure.of(run) for run in comparison.runs]
     if value is None:
-        raise InputError(f"`{word}`: `{text}` is no number")
+        raise InputError(f"`{word}`: `{text}` is not a number")
     return lambda i: (number := numbers[i]) is not None and compare(number, value)
 
 

@@ -28,7 +28,7 @@ from floatgate.report.drawing import (
 )
 from floatgate.report.model import Plot
 from floatgate.report.names import Names
-from floatgate.result.measures import UNITS
+from floatgate.result.units import UNITS
 from floatgate.result.values import OPERATIONS
 from floatgate.words import several
 

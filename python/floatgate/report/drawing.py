@@ -104,7 +104,7 @@ def axis_title(words: str, unit: str) -> str:
 
 
 def bars_height(places: int, each: int = 1) -> int:
-    """The height of a chart with so many places of so many bars."""
+    """The height of a chart with `places` of `bars` each."""
     return places * (STEP if each == 1 else 14 * each + 8)
 
 
@@ -141,7 +141,7 @@ def number_axis(field: str, title: str, values: Sequence[float], *, log: bool) -
 
 
 def asked(plot: Plot, known: Collection[str], above: str = "") -> str | None:
-    """Which of these words the plot's measure is or begins with; None if it names no measure.
+    """The word that the plot's measure is or begins with; None if it names no measure.
 
     Raises:
         InputError: It names another one.

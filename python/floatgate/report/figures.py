@@ -168,7 +168,7 @@ def _mark(unit: dict[str, Any]) -> None:
 
 
 def _dashes(unit: dict[str, Any], *, shapes: bool) -> None:
-    """What colour tells apart, dashes do too, and shapes where they say nothing else."""
+    """Dashes tell lines apart as colours do, and so do shapes if these have no other meaning."""
     encoding = unit["encoding"]
     color = encoding.get("color")
     if unit["mark"]["type"] != "line" or not color or color.get("legend", True) is None:

@@ -28,7 +28,7 @@ SHAPES_RESULTS = False
 
 
 class Standing(Protocol):
-    """How far several runs have come, as `floatgate.runs.batch.Standing` says it."""
+    """The progress of several runs, as `floatgate.runs.batch.Standing` has it."""
 
     @property
     def runs(self) -> int:

@@ -28,8 +28,9 @@ from floatgate.report.drawing import (
 )
 from floatgate.report.model import Plot
 from floatgate.report.names import SEED, Names, as_number
-from floatgate.result.measures import MEASURES, UNITS, Measure, find
+from floatgate.result.measures import MEASURES, Measure, find
 from floatgate.result.names import brief
+from floatgate.result.units import UNITS
 
 
 def bars(plot: Plot, names: Names) -> Iterator[Drawn]:
@@ -139,7 +140,7 @@ def _bar_chart(
         titleAngle=0, titleAlign="left", titleAnchor="start", titleX=0, titleY=-8,
         titleBaseline="bottom", ticks=False, domain=False,
     )  # fmt: skip
-    # What stands beside a bar begins behind the range of its runs, and beyond zero.
+    # Text beside a bar begins behind the range of its runs, and beyond zero.
     largest = max([abs(row["high"]) for row in rows] + [abs(p["value"] / one) for p in points])
     for row in rows:
         row["words"] = "inside" if not by and row["low"] >= _ROOM * largest else "beside"
@@ -328,7 +329,7 @@ def default_axis(names: Names) -> str | None:
 
 
 def default_series(names: Names, x_name: str) -> list[str]:
-    """What tells lines apart: all else that varies where that is readable, or what has least."""
+    """The names that tell lines apart: all others, if readable, or the one with fewest values."""
     others = [name for name in names.varied if name not in (x_name, SEED)]
     if len(names.groups(others)) <= LINES:
         return others

@@ -1,4 +1,4 @@
-"""What a report says, before it is drawn."""
+"""The content of a report, before it is drawn."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from floatgate.result.comparison import Comparison
 
 
 class Finding(NamedTuple):
-    """One row of a table that puts what was published beside what came out here.
+    """One row of a table that compares published numbers with ours.
 
-    `where` is the place in the publication (`Table 2`, `Fig. 7`). A statement that is no number
-    stands as a text. `unit` is one of the units of `floatgate.result.measures`, and empty for plain
-    numbers. `stand_in` marks what came from stand-ins of traces that are not at hand. `kind` is one
-    of `floatgate.report.verdicts.KINDS`. `band` says how far ours may be from the published number,
-    as a share of it: see `floatgate.report.verdicts`. Rows of one `fact` show one number or
-    relation
-    of the publication under several readings; without a fact a row is one. `change` names the
-    change
-    of policy that turns the row to `differs`. `runs` are the names of the runs that ours was
-    measured by, `by` those of what is no run: the
-    first says whether it is a life, a bench, a chip of the library, the description of a workload,
-    its demand, or a formula.
+    `where` is the place in the publication (`Table 2`, `Fig. 7`). A statement that is not a number
+    is a text. `unit` is one of the units of `floatgate.result.measures`, and empty for plain
+    numbers. `stand_in` marks results from stand-ins of traces that are not at hand. `kind` is one
+    of `floatgate.report.verdicts.KINDS`. `band` is the greatest difference between ours and the
+    published number, as a share of it: see `floatgate.report.verdicts`.
+
+    Rows of one `fact` show one number or relation of the publication under several readings.
+    Without a fact a row is one. `change` names the change of policy that turns the row to
+    `differs`. `runs` are the names of the runs that ours was measured by. `by` names other sources,
+    and its first name is their kind: a life, a bench, a chip of the library, the description of a
+    workload, its demand, or a formula.
     """
 
     what: str
@@ -53,7 +52,7 @@ class Table(NamedTuple):
 class Sheet:
     """A table of a report's own: a row for each thing, in words as they are to be read.
 
-    Every row has a cell for each column, empty where there is nothing to tell.
+    Every row has a cell for each column, which may be empty.
     """
 
     title: str
@@ -139,7 +138,7 @@ KINDS = {
     "time": "throughput, write amplification and latency over the drive's time",
     "wear": "how erases are spread over the blocks",
     "causes": "mean latency by cause",
-    "sources": "flash operations by who wanted them",
+    "sources": "flash operations by source",
     "levels": "flash operations by cost level",
     "values": "numbers of the report's own, as bars by `x` in the colours of `by`",
     "curves": "numbers of the report's own, as lines",

@@ -73,7 +73,7 @@ class Names:
         return {self.labels[g[0]]: g for g in groups}
 
     def numbers(self, name: str) -> dict[str, float] | None:
-        """The values of a name as numbers; None if one is no number, or there is but one."""
+        """The values of a name as numbers; None if one is not a number, or if there is only one."""
         values = dict.fromkeys(v[name] for v in self.variants if name in v)
         found = {value: as_number(value) for value in values}
         known = {value: number for value, number in found.items() if number is not None}

@@ -16,7 +16,7 @@ from floatgate.result.values import OPERATIONS, called, data, delays
 from floatgate.words import duration, short
 
 _COLOURS = PALETTES["light"][:6]
-"""Told apart by colour-blind readers; the words stand beside the bars too."""
+"""Colours that colour-blind readers can tell apart. The bars have words, too."""
 
 MOST_ROWS = 50
 """Runs of a comparison that are shown."""
@@ -36,7 +36,7 @@ def of_run(run: Result) -> str:
 
 
 def of_comparison(comparison: Comparison) -> str:
-    """What it shows in words, and a table of the runs with the first measures."""
+    """The conclusions in words, and a table of the runs with the first measures."""
     names = list(comparison.varied)
     shown = [column for _, some in columns(comparison) for column in some]
     rows = [[*names, *(measure.title for measure, _ in shown)]]

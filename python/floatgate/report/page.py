@@ -22,9 +22,10 @@ from floatgate.result import declared
 from floatgate.result.answers import answer
 from floatgate.result.comparison import Comparison
 from floatgate.result.conclusions import conclusions
-from floatgate.result.measures import UNITS, change, columns, is_number, warnings, within
+from floatgate.result.measures import change, columns, warnings
 from floatgate.result.names import brief, label, where
 from floatgate.result.run import Result
+from floatgate.result.units import UNITS, is_number, within
 from floatgate.result.values import flat
 from floatgate.words import duration, number
 
@@ -89,7 +90,7 @@ def parts(report: Report) -> dict[str, Any]:
 
 
 def _answers(report: Report) -> list[str]:
-    """What came out; where something was published, verdicts say it."""
+    """The results, or the verdicts if there are published numbers."""
     runs = report.runs
     if report.tables:
         return []
@@ -99,8 +100,8 @@ def _answers(report: Report) -> list[str]:
 def _placed(plots: Sequence[Drawn]) -> list[tuple[str, str, bool]]:
     """Title, text, and whether the row is the plot's alone.
 
-    It is where nothing is left to stand beside it, or something so much higher that a part of its
-    frame would be empty. The overview and the details begin a row each.
+    That is so if no plot is left for the same row, or if that plot is so much higher that a part of
+    the frame would be empty. The overview and the details begin a row each.
     """
     heights = [(plot.spec or {}).get("height", HEIGHT) for plot in plots]
     alone = set()
@@ -150,7 +151,8 @@ def usual_title(comparison: Comparison) -> str:
 def data(names: Names) -> dict[str, Any]:
     """The data of the page: every number of every run, and every setting.
 
-    What all runs share stands once. `timing` is left out: it alone differs between equal runs.
+    Values that all runs share are shown once. `timing` is left out, because only it differs between
+    equal runs.
     """
     numbers = [
         {
@@ -204,7 +206,7 @@ class _Row(NamedTuple):
 def _row(finding: Finding) -> _Row:
     if finding.unit not in UNITS:
         raise UnknownNameError(
-            f"`{finding.what}`: `{finding.unit}` is no unit; there are "
+            f"`{finding.what}`: `{finding.unit}` is not a unit; there are "
             + ", ".join(f"`{unit}`" for unit in UNITS)
         )
 
@@ -301,15 +303,31 @@ def _parameters(names: Names) -> tuple[list[str], list[list[str]]]:
 
 
 def _measures(report: Report, names: Names) -> list[tuple[str, list[str], list[Any]]]:
-    """Tables: title, headers, and for each run its number, its parameters and its cells."""
+    """Tables: title, headers, and for each run its number, its parameters and its cells.
+
+    Measures that do not fit a page of 1,200 pixels are continued in another table.
+    """
     _, parameters = _parameters(names)
     found = []
     for title, shown in columns(report.runs, report.measures):
-        rows = [
-            (i + 1, values, [cells[i] for _, cells in shown]) for i, values in enumerate(parameters)
-        ]
-        found.append((title, [measure.title for measure, _ in shown], rows))
+        words = [max(_CELL, *map(len, measure.title.split())) + 2 for measure, _ in shown]
+        parts = -(-sum(words) // _ROW)
+        size = -(-len(shown) // parts)
+        for part in (shown[at : at + size] for at in range(0, len(shown), size)):
+            rows = [
+                (i + 1, values, [cells[i] for _, cells in part])
+                for i, values in enumerate(parameters)
+            ]
+            more = "" if part[0] is shown[0] else ", continued"
+            found.append((title + more, [measure.title for measure, _ in part], rows))
     return found
+
+
+_CELL = 13
+"""Characters of a number with its unit and its change, such as `175 ms +0.1 %`."""
+
+_ROW = 120
+"""Characters of the measures in a row, which has its parameters too."""
 
 
 def _ends(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
@@ -323,7 +341,7 @@ def _ends(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
 
 
 def _words(names: Names) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What sections without a form of their own have besides numbers, by section and run."""
+    """The values besides numbers of sections without a form of their own, by section and run."""
     found = []
     for section in declared.others():
         lines = []

@@ -22,8 +22,8 @@ from floatgate.report.drawing import (
 )
 from floatgate.report.model import Plot
 from floatgate.report.names import Names
-from floatgate.result.measures import UNITS
 from floatgate.result.run import Result
+from floatgate.result.units import UNITS
 from floatgate.result.values import LEVELS, OPERATIONS, PARTS, SOURCES, called, delays
 from floatgate.words import several
 
@@ -40,7 +40,7 @@ def causes(plot: Plot, names: Names) -> Iterator[Drawn]:
 
         yield _stacked(
             "causes",
-            plot.title or f"Where the time of {several(op)} goes",
+            plot.title or f"Time of {several(op)} by cause",
             f"Mean latency of a {op} by cause; gc is garbage collection.",
             (f"mean {op} latency", "ns"),
             list(PARTS.values()),
@@ -60,7 +60,7 @@ _OPERATIONS = {
 
 
 def sources(plot: Plot, names: Names) -> Iterator[Drawn]:
-    """Flash operations by who wanted them."""
+    """Flash operations by source."""
     for kind in [asked(plot, _OPERATIONS, "flash.") or "program"]:
         words = _OPERATIONS[kind]
 
@@ -71,7 +71,7 @@ def sources(plot: Plot, names: Names) -> Iterator[Drawn]:
         yield _stacked(
             "sources",
             plot.title or f"{words[0].upper()}{words[1:]} by source",
-            "Who wanted it: the host, garbage collection, wear levelling and so on.",
+            "The source of each operation: the host, garbage collection, wear levelling and so on.",
             (words, "count"),
             list(SOURCES),
             parts,

@@ -1,4 +1,4 @@
-"""What became of each claim of a publication: a verdict by one rule, fixed before any result."""
+"""A verdict for each claim of a publication, by one rule, fixed before any result."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ FACTOR = 3.0
 """Up to this factor a number of the right sign has the right size."""
 
 RULE = (
-    f"{REPRODUCED.capitalize()}: within {100 * BAND:g} % of what was published, shares and changes "
-    f"within {100 * POINTS:g} points, or as a row says; {DIRECTION}: the same sign, and within a "
-    f"factor of {FACTOR:g}. A fact counts once, with the weakest verdict of its readings."
+    f"{REPRODUCED.capitalize()}: within {100 * BAND:g} % of the published number, shares and "
+    f"changes within {100 * POINTS:g} points, or as a row specifies. {DIRECTION.capitalize()}: the "
+    f"same sign, and within a factor of {FACTOR:g}. A fact counts once, with the weakest "
+    "verdict of its readings."
 )
 
 HOLDS: Mapping[str, Callable[[float, float], bool]] = {
@@ -52,7 +53,7 @@ _SPAN = re.compile(r"([\d.]+) to ([\d.]+)( %)?")
 
 
 def verdict(finding: Finding) -> str:
-    """One of the four verdicts; empty where nothing was published or a statement is no relation.
+    """One of the four verdicts; empty if nothing was published or a statement is not a relation.
 
     >>> [verdict(Finding("WAF", "Fig. 7", 2.0, ours)) for ours in (2.1, 2.3, 7.0, -2.0, None)]
     ['reproduced', 'direction', 'differs', 'differs', 'not measured here']
@@ -86,7 +87,7 @@ def verdict(finding: Finding) -> str:
 
 
 def judged(finding: Finding) -> str:
-    """The verdict of a row in a word or two: of what is no claim, also its kind.
+    """The verdict of a row in a word or two. A row that is not a claim also has its kind.
 
     >>> judged(Finding("a", "", 1.0, 1.0, kind="follows")), judged(Finding("a", "", "y", "x"))
     ('follows', 'in words')
@@ -102,7 +103,7 @@ def judged(finding: Finding) -> str:
 
 
 def _holds(published: str, ours: float | str) -> bool | None:
-    """Whether a relation holds, in words; None if the statement is none."""
+    """Whether a relation holds, in words; None if the statement is not a relation."""
     if isinstance(ours, str):
         return True if ours == published else None
     if (said := _RELATION.fullmatch(published)) is not None:
@@ -115,7 +116,7 @@ def _holds(published: str, ours: float | str) -> bool | None:
 
 
 def is_relation(text: str) -> bool:
-    """Whether a verdict can tell if a number keeps it.
+    """Whether a verdict can check a number against it.
 
     >>> is_relation("at most 1 %"), is_relation("1.5 to 2"), is_relation("slightly less")
     (True, True, False)
@@ -171,7 +172,7 @@ def counts(tables: Sequence[Table]) -> dict[str, dict[str, int]]:
 
 
 def headline(report: Report) -> tuple[str, str]:
-    """What a report begins with and a command ends with: the finding, then the facts."""
+    """The first lines of a report and the last ones of a command: the finding, then the facts."""
     return report.says, sentence(report.tables)
 
 
@@ -180,7 +181,7 @@ def _of(tables: Sequence[Table], kind: str) -> Iterator[Finding]:
 
 
 def sentence(tables: Sequence[Table]) -> str:
-    """What became of all facts, in words; empty if there are none.
+    """The verdicts of all facts, in words; empty if there are no facts.
 
     >>> rows = [Finding("a", "", 1.0, 1.0), Finding("b", "", 1.0, 9.0, stand_in=True)]
     >>> sentence([Table("T", rows)])
@@ -220,7 +221,7 @@ def sentence(tables: Sequence[Table]) -> str:
 
 
 def in_words(counted: Mapping[str, int]) -> str:
-    """Such counts in words, without those that are none.
+    """Such counts in words, without zeros.
 
     >>> in_words({"reproduced": 3, "direction": 0, "differs": 1})
     '3 reproduced, 1 differs'

@@ -1,4 +1,4 @@
-"""What came out of a run, in a sentence or two."""
+"""The result of a run, in a sentence or two."""
 
 from __future__ import annotations
 
@@ -77,16 +77,16 @@ def _why(host: Mapping[str, Any]) -> str:
     """Why p99 is what it is: where the time of the slowest requests went."""
     because = slow_because(host)
     share = host["slowest"]["requests"] / host["requests"] if because else 1.0
-    # Where many are as slow, the mean has said why.
+    # If many are as slow, the mean has given the cause.
     return "" if share > FEW else f" (the slowest {three(100 * share)} %: {because})"
 
 
 FEW = 0.1
-"""So many of the requests at most are the slowest, and no others as slow."""
+"""The greatest share of the requests that are the slowest, with no others as slow."""
 
 
 def _mostly(split: Mapping[str, float]) -> str:
-    """Where most of a mean latency went, if there is one such place."""
+    """The cause of most of a mean latency, if there is one."""
     found = largest(split)
     if found is None or found[1] < 0.5:
         return ""

@@ -1,4 +1,4 @@
-"""The results of several runs that differ in something."""
+"""The results of several runs, and the settings in which they differ."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ class Comparison:
 
     Attributes:
         runs: The results, in the order in which the values were given.
-        variants: For each of them, what was its own: `{"cost": "fixed:level=low", "seed": "1"}`.
+        variants: For each of them, the settings of its own:
+        `{"cost": "fixed:level=low", "seed": "1"}`.
         failed: The runs without a result: their `variant`, the `kind` of failure (`input`,
             `internal` or `died`) and a `message`.
-        reused: How many of the results were there before.
-        remade: In words, which were there too and could not be taken, and why.
+        reused: The number of results that were stored before.
+        remade: In words, the stored results that could not be used, and the reasons.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Comparison:
 
     @property
     def varied(self) -> dict[str, list[str]]:
-        """What varied, each with its values in order: `{"ftl.spare-factor": ["0.07", "0.2"]}`."""
+        """Varied names, each with its values in order: `{"ftl.spare-factor": ["0.07", "0.2"]}`."""
         values: dict[str, dict[str, None]] = {}
         for variant in [*self.variants, *(failure["variant"] for failure in self.failed)]:
             for name, value in variant.items():

@@ -1,4 +1,4 @@
-"""What a comparison shows in words: only what chance, told by several seeds, cannot explain."""
+"""The conclusions of a comparison in words: only what seeds cannot explain by chance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENOUGH = 3
 """Seeds from which a spread can be told."""
 
 USUAL = ("read.p99", "write.p99", "waf")
-"""What is concluded about where nobody asks for measures."""
+"""The measures of conclusions if none are requested."""
 
 
 class Group(NamedTuple):
@@ -37,14 +37,14 @@ class Group(NamedTuple):
 def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[str]:
     """A sentence for each measure and workload; where several things varied, one for each of them.
 
-    One of two variants is called better where it was with every seed, of at least three. A
-    difference within that is "no difference shown". Of variants with fewer seeds nothing is
-    concluded, and one line names them. A measure that a warning of one of the runs undoes has no
-    verdict: the reason is given instead, with the ageing that fits.
+    One of two variants is called better if it was better with every seed, of at least three.
+    Otherwise there is "no difference shown". Variants with fewer seeds have no conclusion, and one
+    line names them. If a warning of a run puts a measure in doubt, the reason is given instead of a
+    verdict, with the ageing that fits.
 
-    Where several things varied, the values of one are compared with all others equal, so that
-    no value gets the credit for a difference that another made. Where its best value depends on
-    the others, or its difference does not appear everywhere, the sentence names the cases.
+    If several settings varied, the values of one are compared with all others equal. So no value
+    gets the credit for a difference that another caused. If the best value depends on the others,
+    or its difference does not appear everywhere, the sentence names the cases.
 
     Args:
         comparison: The runs.
@@ -93,7 +93,7 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
 
 
 def _sentence(measure: Measure, groups: Sequence[Group], called: str) -> str:
-    """Which variant is best, beside the first of them, which is `called` so."""
+    """The best variant, compared with the first one, which has the name `called`."""
     first = groups[0]
     best = (max if measure.more_is_better else min)(groups, key=lambda group: group.mean)
     title, shown = measure.title, measure.show(best.mean)
@@ -123,7 +123,7 @@ def _by_axis(measure: Measure, groups: Sequence[Group]) -> list[str]:
 
 
 def _axis(measure: Measure, axis: str, axes: Sequence[str], groups: Sequence[Group]) -> str:
-    """What the values of one axis do with the others equal; empty if nothing was compared."""
+    """The effect of one axis with the others equal; empty if nothing was compared."""
     cases: dict[tuple[str | None, ...], list[Group]] = {}
     for group in groups:
         others = tuple(group.varied.get(name) for name in axes if name != axis)
@@ -184,7 +184,7 @@ def _spread(differences: Sequence[str]) -> str:
 
 
 def _size(difference: str) -> float:
-    """What `change` prints, as a number in per cent."""
+    """The number that `change` prints, in percent."""
     if difference.startswith("x "):
         return 100 * float(difference[2:].split()[0])
     return float(difference.removesuffix(" %")) if difference.endswith("%") else 0.0

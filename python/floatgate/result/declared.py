@@ -1,4 +1,4 @@
-"""What a result consists of: its sections and their fields, as the engine declares them.
+"""The parts of a result: its sections and their fields, as the engine declares them.
 
 No key of a result is listed here. A new section appears in everything that this module gives.
 """
@@ -25,11 +25,12 @@ OWN_FORM = frozenset(
 
 
 class Shape(NamedTuple):
-    """What may stand at a place of a result.
+    """The shape of a value in a result.
 
-    `kind` is one of `count` (a whole number), `number`, `text`, `flag`, `free` (anything), `list`,
-    `each` (a value for each name of a list), `named` (a value for each name that the run decides),
-    `table`. `of` names the table or the list of names, `inside` is the shape of the values.
+    `kind` is one of `count` (a whole number), `number`, `text`, `flag`, `free` (anything), `list`
+    and `table`. It may also be `each` (a value for each name of a list) or `named` (a value for
+    each name that the run decides). `of` names the table or the list of names, and `inside` is the
+    shape of the values.
     """
 
     kind: str
@@ -145,7 +146,7 @@ def names(of: str) -> Sequence[Field]:
 
 
 def lists() -> Sequence[str]:
-    """What there are lists of names of."""
+    """The kinds of lists of names."""
     return list(_declared().names)
 
 

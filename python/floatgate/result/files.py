@@ -30,10 +30,10 @@ LARGEST = 256 << 20
 
 
 def content(path: Path, what: str = "a file of results") -> bytes:
-    """What is in a file of results, which should hold `what`.
+    """The content of a file of results, which should hold `what`.
 
     Raises:
-        InputError: It cannot be read, is no regular file, or is too large for a file of results.
+        InputError: It cannot be read, is not a regular file, or is too large for a file of results.
     """
     return engine.content_of(path, what, LARGEST)
 
@@ -42,16 +42,16 @@ def json_of(path: Path, what: str, **how: Any) -> Any:
     """The value in a JSON file, which should hold `what`; `how` goes to `json.loads`.
 
     Raises:
-        InputError: It cannot be read, or is no JSON.
+        InputError: It cannot be read, or is not JSON.
     """
     try:
         return json.loads(engine.text_of(path, what, LARGEST), **how)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: this is no JSON ({error}); expected {what}") from None
+        raise InputError(f"{path}: this is not JSON ({error}); expected {what}") from None
 
 
 def in_the_way(path: Path) -> str | None:
-    """What is in the place of a new file and is never replaced, in words; None: nothing is.
+    """The thing in the place of a new file that is never replaced, in words; None if there is none.
 
     A new file takes its name by a rename, which would put it in the place of a device for good.
     """
@@ -106,7 +106,7 @@ _UNFINISHED = ".unfinished-"
 def unfinished(name: str) -> str:
     """The name of a file or a folder that `tidy` removes when this process is gone.
 
-    The machine and the process stand in it; `name`, which tells those of one process apart, has no
+    It contains the machine and the process. `name` distinguishes those of one process, and has no
     dash.
     """
     return f"{_UNFINISHED}{os.uname().nodename}-{os.getpid()}-{name}"
@@ -212,7 +212,7 @@ def reason(error: OSError) -> str:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """What is done with a table of a run. What is in it may be anything: its length alone is known.
+    """The action on a table of a run. Its content may be anything: only its length is known.
 
     Raises:
         InputError: It cannot be done.
@@ -224,7 +224,7 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise
-    except BaseException as error:  # a panic of polars is no Exception
+    except BaseException as error:  # a panic of polars is not an Exception
         lines = str(error).strip().splitlines()
         reason = f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
         raise InputError(

@@ -15,13 +15,13 @@ RESULT = "result.json"
 """The file that stands in a run's folder when all the others do."""
 
 TABLES = ("requests", "series", "blocks")
-"""What stands beside it unless somebody says otherwise, each as NAME.parquet."""
+"""The tables stored with it by default, each as NAME.parquet."""
 
 SNAPSHOTS = ("snapshots", "occupancy")
-"""What stands beside it where `snapshots` are asked for: the picture of the drive over time."""
+"""The tables stored with `snapshots`: the picture of the drive over time."""
 
 CHOICES = (*TABLES, "snapshots")
-"""What can be asked for."""
+"""The tables that can be chosen."""
 
 SEAL = "stored"
 """The key of `result.json` that says what was stored: see `sealed`."""
@@ -87,7 +87,7 @@ def flaw(
     folder: Path,
     tables: Iterable[str] | None = None,
 ) -> str | None:
-    """What is wrong with the tables of a stored run, in words; None if they are whole.
+    """The damage of the tables of a stored run, in words; None if they are whole.
 
     Args:
         seal: What its file says of what was stored.
@@ -121,7 +121,7 @@ def whole(place: Path) -> dict[str, int]:
     except (InputError, LookupError, TypeError, ValueError, AttributeError):
         return {}
     found = {name: length(place / f"{name}.parquet") for name in (*TABLES, *SNAPSHOTS)}
-    # What was stored before there were seals is taken as it is.
+    # Results stored before there were seals are accepted without one.
     return {
         name: size
         for name, size in found.items()

@@ -21,14 +21,14 @@ def read_list(path: Path) -> dict[str, Any]:
     """The value of a `comparison.json`, with a variant for each of its runs.
 
     Raises:
-        InputError: It cannot be read, or is none that this version reads.
+        InputError: It cannot be read, or has a format that this version does not read.
     """
     value = json_of(path, "a list of results")
     if not isinstance(value, dict):
-        raise InputError(f"{path}: this is no list of results; expected a JSON object")
+        raise InputError(f"{path}: this is not a list of results; expected a JSON object")
     if value.get("schema") != SCHEMA:
         found = value.get("schema")
-        said = f"this is a `{found}`" if isinstance(found, str) else "this is no list of results"
+        said = f"this is a `{found}`" if isinstance(found, str) else "this is not a list of results"
         raise InputError(f"{path}: {said}; expected `schema` to be `{SCHEMA}`")
     lists: list[Any] = [value.get(key) for key in ("runs", "variants", "failed")]
     if not (all(isinstance(each, list) for each in lists) and _is_whole(*lists)):
@@ -66,7 +66,7 @@ def read_sweep(path: Path) -> list[tuple[str, Mapping[str, str]]]:
     """The runs of a `sweep.json` that have names: each with what it is called there.
 
     Raises:
-        InputError: It cannot be read, or is none.
+        InputError: It cannot be read, or is not a list of results.
     """
     try:
         runs = json.loads(content(path))["runs"]
@@ -98,7 +98,7 @@ def write_planned(folder: Path, runs: Sequence[tuple[str | None, Mapping[str, st
 
 
 def named(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
-    """What runs of a folder are called by the comparison, the sweep and what was interrupted there.
+    """The names of a folder's runs in its comparison, its sweep, and interrupted work.
 
     Raises:
         InputError: One of the lists cannot be read.

@@ -1,4 +1,4 @@
-"""What a report is made from: folders of runs, read and checked as a whole."""
+"""The input of a report: folders of runs, read and checked as a whole."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from floatgate.result.values import flat
 def load(results: Sequence[str | PathLike[str]]) -> Comparison:
     """Reads runs: the folder of one, a folder of many, a `result.json`, or several of these.
 
-    What varied is taken from the `comparison.json` of the one folder that is named, or found by
-    comparing the resolved configurations. A run that is named twice is there once.
+    The varied settings are taken from the `comparison.json` if one folder is named. Otherwise they
+    are found by comparing the resolved configurations. A run that is named twice is there once.
 
     Raises:
-        InputError: Something is no result, or none that this version reads; all are listed.
+        InputError: Something is not a result, or has a format that this version does not read; all
+            are listed.
     """
     if not results:
         raise InputError("a report needs results: the folder of a run, or one with several")
@@ -50,7 +51,7 @@ def load(results: Sequence[str | PathLike[str]]) -> Comparison:
 
 
 def differences(runs: Sequence[Result]) -> list[dict[str, str]]:
-    """What distinguishes each run from the others, named as in a comparison.
+    """The settings that distinguish each run from the others, named as in a comparison.
 
     Settings that come with a drive are not named beside it.
     """
@@ -97,8 +98,8 @@ def _word(value: object) -> str:
 
 
 def _one(path: Path, mistakes: list[InputError]) -> Comparison | list[Result]:
-    """What a path names; mistakes are added to the list."""
-    # A pipe, a socket or a device is refused by whoever opens it.
+    """The runs that a path names; mistakes are added to the list."""
+    # A pipe, a socket or a device is refused when it is opened.
     if path.exists() and not path.is_dir():
         if path.name == LIST:
             return _one(path.parent, mistakes)
@@ -114,8 +115,8 @@ def _one(path: Path, mistakes: list[InputError]) -> Comparison | list[Result]:
     if not inside:
         mistakes.append(
             InputError(
-                f"{path}: this is no folder of results; expected `{RESULT}`, `{LIST}` or folders "
-                "of runs in it, as `floatgate run --out` and `floatgate compare` leave them"
+                f"{path}: this is not a folder of results; expected `{RESULT}`, `{LIST}` or "
+                "folders of runs in it, as `floatgate run --out` and `floatgate compare` leave them"
             )
         )
     return _called(path, _results(inside, mistakes), mistakes)

@@ -18,49 +18,9 @@ from floatgate.result import declared
 from floatgate.result.comparison import Comparison
 from floatgate.result.doubts import doubts
 from floatgate.result.run import Result
+from floatgate.result.units import UNITS, is_number, unit_of, within
 from floatgate.result.values import flat
-from floatgate.words import duration, number, short, size
-
-
-class Unit(NamedTuple):
-    """What a number counts. `steps` are the units in which axes show it, with their lengths."""
-
-    name: str
-    show: Callable[[float], str]
-    steps: Sequence[tuple[str, float]] = ()
-
-    def step(self, values: Sequence[float]) -> tuple[str, float]:
-        """The unit of an axis for these values, and how many of ours it has.
-
-        >>> UNITS["ns"].step([2e6, 9e6]), UNITS["bytes"].step([3 * 2**20])
-        (('ms', 1000000.0), ('MiB', 1048576))
-        """
-        largest = max((abs(value) for value in values), default=0.0)
-        fitting = [step for step in self.steps if largest >= step[1]]
-        return fitting[-1] if fitting else (self.steps[0] if self.steps else (self.name, 1))
-
-
-UNITS = {
-    "": Unit("", number),
-    "ns": Unit(
-        "ns",
-        duration,
-        (("ns", 1), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("h", 3_600e9), ("days", 86_400e9)),
-    ),
-    "s": Unit("s", lambda v: duration(v * 1e9), (("s", 1), ("h", 3_600), ("days", 86_400))),
-    "bytes": Unit(
-        "bytes",
-        size,
-        (("bytes", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30), ("TiB", 2**40)),
-    ),
-    "J": Unit("J", lambda v: f"{number(v)} J", (("mJ", 1e-3), ("J", 1), ("kJ", 1e3))),
-    "share": Unit("%", lambda v: f"{100 * v:.3g} %", (("%", 0.01),)),
-    "count": Unit("", short, (("", 1), ("thousands", 1e3), ("millions", 1e6), ("billions", 1e9))),
-    "per s": Unit("per s", lambda v: short(float(f"{v:.3g}")), (("per s", 1), ("1000 per s", 1e3))),
-    "x": Unit("", lambda v: f"{v:.3f}"),
-}
-"""By the name that a finding gives: empty for plain numbers, `x` for factors such as WAF, `count`
-for counts that may be shortened, `share` for shares of one, shown in per cent."""
+from floatgate.words import short
 
 
 class Measure(NamedTuple):
@@ -154,10 +114,10 @@ MEASURES = {measure.key: measure for measure in (*HOST, *FLASH)}
 
 
 def could_be(names: Sequence[str]) -> None:
-    """Refuses what is no measure whatever the results, before there are any.
+    """Refuses names that cannot be measures of any result, before there are results.
 
     Raises:
-        InputError: A name is no short one, and no path of a result begins like that.
+        InputError: A name is not a short one, and no path of a result begins like that.
     """
     known = {each.name for each in declared.sections()}
     for name in names:
@@ -168,7 +128,7 @@ def could_be(names: Sequence[str]) -> None:
 def _refuse(name: str, paths: Iterable[str]) -> NoReturn:
     near = nearest(name, [*MEASURES, *paths])
     said = hint(name, near or MEASURES)
-    raise UnknownNameError(f"`{name}` is no measure, and no number of these results; {said}")
+    raise UnknownNameError(f"`{name}` is not a measure, nor a number of these results; {said}")
 
 
 def find(name: str, runs: Sequence[Result] = ()) -> Measure:
@@ -221,23 +181,8 @@ def lookup(run: Result, path: str) -> float | None:
     return float(value) if is_number(value) else None  # type: ignore[arg-type]
 
 
-def unit_of(path: str) -> str:
-    """The unit of the number at a path of a result, as a key of `UNITS`.
-
-    >>> unit_of("host.read.delay_ns_by_cause.queue.gc"), unit_of("capacity.free_blocks")
-    ('ns', '')
-    """
-    found = declared.at(path)
-    return found[0] if found and found[0] in UNITS else ""
-
-
 def _paths(value: Mapping[str, object]) -> list[str]:
     return [path for path, found in flat(value) if is_number(found)]
-
-
-def is_number(value: object) -> bool:
-    """Whether a value of a result is a number: true and false are not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def peers(comparison: Comparison) -> list[list[int]]:
@@ -251,7 +196,7 @@ def peers(comparison: Comparison) -> list[list[int]]:
 def combinations(comparison: Comparison) -> list[list[int]]:
     """The runs that differ in their seed alone, in the order of the first of them.
 
-    Where nothing else varies, every run is a combination of its own.
+    If nothing else varies, every run is a combination of its own.
     """
     if not [n for n, of in comparison.varied.items() if n != "seed" and len(of) > 1]:
         return [[i] for i in range(len(comparison.runs))]
@@ -291,7 +236,10 @@ def half_width(values: Sequence[float]) -> float:
 
 
 def best(measure: Measure, values: Mapping[int, float | None]) -> list[int]:
-    """What reads the same is equally good; nothing is best if all are, or one has no value."""
+    """The best runs. Values that print alike are equal.
+
+    None is best if all values are equal, or if one is missing.
+    """
     if measure.more_is_better is None:
         return []
     known = {i: value for i, value in values.items() if value is not None}
@@ -391,15 +339,6 @@ def _others(runs: Sequence[Result]) -> list[tuple[str, list[Measure]]]:
         if measures:
             found.append((section.name, measures))
     return found
-
-
-def within(path: str) -> str:
-    """The path of a field within its section; that of a section which is a single number.
-
-    >>> within("capacity.free_blocks"), within("waf")
-    ('free_blocks', 'waf')
-    """
-    return path.partition(".")[2] or path
 
 
 def _of_flow(name: str, key: str) -> Callable[[Result], float | None]:

@@ -1,4 +1,4 @@
-"""What runs of a comparison are called."""
+"""The names of the runs of a comparison."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 
 def label(varied: Mapping[str, str]) -> str:
-    """What distinguishes a run from the others, as it would be written on the command line."""
+    """The settings that distinguish a run from the others, as on the command line."""
     return " ".join(f"{name}={value}" for name, value in varied.items()) or "the only run"
 
 
@@ -25,9 +25,9 @@ def brief(name: str, names: Iterable[str]) -> str:
 
 
 def parted(variants: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """What varied, with the parameters of policies apart: a column for each that differs.
+    """The varied settings, with a column for each parameter of a policy that differs.
 
-    What a policy does not have is empty.
+    A parameter that a policy does not have is empty.
 
     >>> parted([{"cost": "fixed:level=low"}, {"cost": "fixed:level=high"}])
     [{'cost.level': 'low'}, {'cost.level': 'high'}]
@@ -52,7 +52,7 @@ def parted(variants: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     full = [{name: row.get(name, "") for name in order} for row in wide]
     split = {name for name, more in columns.items() if more}
     same = {name for name in order if len({row[name] for row in full}) == 1}
-    # What was one text and is the same throughout says nothing, if something is left of it.
+    # A part that is the same in all names is dropped, unless a name would become empty.
     gone = {name for name in same if name.partition(".")[0] in split}
     if not set(order) - gone:
         gone = set()

@@ -1,8 +1,8 @@
 """The headers of the pages of a Parquet file, looked at before polars reads them.
 
-A page that says that it has fewer than no values makes polars 2.1 ask for 2^61 bytes, which ends
-the process: no error that could be caught. Whatever else is wrong polars says itself. Sizes and
-places are those of the format's `parquet.thrift`, in Thrift's compact protocol.
+A page with a negative number of values makes polars 2.1 ask for 2^61 bytes. That ends the process,
+and cannot be caught as an error. Polars itself reports other mistakes. Sizes and places are those
+of the format's `parquet.thrift`, in Thrift's compact protocol.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check_pages(path: Path) -> None:
     Raises:
         ValueError: One says that it has fewer than none.
     """
-    # What does not follow the format is polars' to refuse.
+    # Polars refuses files that do not follow the format.
     strange = (LookupError, TypeError, AttributeError, RecursionError, OSError)
     with suppress(*strange), path.open("rb") as file:
         if path.stat().st_size < 12:

@@ -72,7 +72,7 @@ class Recording:
             raise self._failure(error) from error
 
     def keep(self, value: Mapping[str, Any]) -> Path:
-        """Puts all in its place, `result.json` of this value last; returns the run's folder."""
+        """Moves all files to their place, `result.json` of this value last; returns the folder."""
 
         def finish() -> None:
             for file in self._files.values():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Result(Value):
-    """What one run gave.
+    """The result of one run.
 
     `result.waf`, `result.host.write.latency_ns.p99`, `result.flash.erase.gc` and so on are the
     numbers of the JSON value; `print(result)` is the page that the command line prints. `folder` is
@@ -70,7 +70,7 @@ class Result(Value):
         return run_id_of(self.data)
 
     def flaw(self, tables: Iterable[str] | None = None) -> str | None:
-        """What is wrong with the tables of a stored result, in words; None if they are whole.
+        """The damage of the tables of a stored result, in words; None if they are whole.
 
         Args:
             tables: The tables that it must have; by default those that it says it has.

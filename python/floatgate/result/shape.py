@@ -1,4 +1,4 @@
-"""What a stored result must look like before anything is made of it: as one of this version does.
+"""The shape of a stored result, checked before use: that of this version.
 
 Files are damaged, edited, and written by other versions. A value that is missing or of another type
 is named once, in words, before a page is made of it. The shape is the one that the engine declares.
@@ -159,7 +159,7 @@ def _settings() -> Mapping[str, Any]:
 
 
 def _unlike(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Where settings are not like known ones; null stands for a policy."""
+    """Places at which settings are not like known ones; null stands for a policy."""
     if known is None:
         name = value.get("name") if isinstance(value, dict) else value
         if not isinstance(name, str):

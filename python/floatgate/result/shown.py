@@ -1,7 +1,7 @@
 """How results are shown, of which they know nothing: `floatgate` itself says who can do it.
 
-Words and plots are made from results, so results cannot use either. What `print` and
-`Comparison.save_report` need is set when the package is imported.
+Words and plots are made from results, so results cannot use either. The functions that `print` and
+`Comparison.save_report` need are set when the package is imported.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 
 class Showing(NamedTuple):
-    """Who makes what people see of results."""
+    """The functions that show results to people."""
 
     run: Callable[[Any], str] = repr
     """The page of a run in words."""

@@ -25,8 +25,8 @@ Folders = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 def results(folders: Folders = "floatgate-results") -> pl.DataFrame:
     """Returns one row for each stored run in or below folders.
 
-    The columns are `run_id`, what varied in its sweep or comparison (null where the run is in
-    none), every number of the result named by its path as in `Result.frame`, and `folder`.
+    The columns are `run_id`, the varied settings of its sweep or comparison (null without one),
+    every number of the result, and `folder`. Numbers are named by their path, as in `Result.frame`.
 
     Args:
         folders: A folder, or several.
@@ -85,7 +85,7 @@ def _stored(folders: Folders) -> Iterator[_Row]:
 
 
 _MOST = 1_000_000
-"""An answer has at most so many rows."""
+"""The greatest number of rows of an answer."""
 
 
 def query(

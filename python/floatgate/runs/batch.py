@@ -33,11 +33,11 @@ class Standing(NamedTuple):
     """How far several runs have come.
 
     `share` is the part of the work that is done, from 0 to 1; `requests` counts those simulated.
-    `reused` of the finished runs were there before, and are no part of the work. `remade` has, in
-    words, which were there too and could not be taken, and why. Before the first run starts, each
-    is checked: `checking` is the number of the one at hand, from 1, and `read` of the records of
-    its workload were gone through for that. `doing` says of the runs whose drives are still made
-    ready what each does (`2 filling, 1 ageing`), and `pages` counts the pages written for that.
+    `reused` of the finished runs were stored before, and do not count as work. `remade` has the
+    stored runs that could not be used, with the reasons. Each run is checked before the first one
+    starts. `checking` is the number of the present one, from 1, and `read` the records of its
+    workload that were read for that. `doing` has the stages of runs whose drives are being
+    preconditioned (`2 filling, 1 ageing`), and `pages` counts the pages written for that.
     """
 
     runs: int
@@ -59,9 +59,9 @@ Report = Callable[[Standing], object]
 class Checked(NamedTuple):
     """A run that has been checked.
 
-    `config` is its resolved drive; `workload` what is known of it without a run, None if a run
-    must tell what is wrong with it; `memory` the bytes that the engine takes for it at most. `also`
-    has the names of other workloads that are the same requests.
+    `config` is its resolved drive. `workload` has the facts known without a run, or None if only a
+    run can find its mistakes. `memory` is the greatest number of bytes that the engine needs.
+    `also` has the names of other workloads that are the same requests.
     """
 
     job: Job
@@ -72,7 +72,7 @@ class Checked(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What results call its workload, and the others that are the same."""
+        """The name of its workload in results, and of the others that are the same."""
         return () if self.workload is None else (str(self.workload["name"]), *self.also)
 
     @property
@@ -242,7 +242,7 @@ def carry_out(
 def _write_planned(
     plans: Sequence[Checked], varied: Sequence[Mapping[str, str]], out: Path
 ) -> None:
-    """Keeps the names of runs for whoever looks while they are made, or after an interruption."""
+    """Stores the names of runs for readers while the runs are made, or after an interruption."""
     names = [(plan.job.run_id, variant) for plan, variant in zip(plans, varied, strict=True)]
     try:
         write_planned(out, names)
@@ -292,7 +292,7 @@ def _run(
         try:
             progress(tally.standing())
         except Exception as error:
-            raise _Stopped(error) from None  # It is no failure of a run, and no run goes on.
+            raise _Stopped(error) from None  # It is not a failure of a run, and no run continues.
 
     def watch(index: int, stage: str, done: int, total: int | None, _now_ns: int) -> None:
         if stage == "running":
@@ -313,7 +313,7 @@ def _run(
 
 
 class _Stopped(BaseException):
-    """What `progress` raised, on its way through the runs."""
+    """The exception that `progress` raised, on its way through the runs."""
 
     def __init__(self, reason: Exception) -> None:
         super().__init__(reason)

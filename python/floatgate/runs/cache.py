@@ -1,7 +1,7 @@
 """The folder in which preconditioned drives, and what is known of traces, are kept between runs.
 
-It is a folder of floatgate's own, with a mark, within whichever folder the user names: what is
-deleted to make room is deleted there, by the engine and by its name (`crates/python/src/cache.rs`).
+It is a marked folder of floatgate's own within the folder that the user names. The engine frees
+space only there, and only files with its own names (`crates/python/src/cache.rs`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def cache() -> Cache | None:
         return None
     base = named or os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(base) / NAME
-    with suppress(OSError):  # What cannot be written to keeps nothing.
+    with suppress(OSError):  # A cache that cannot be written stores nothing.
         _claim(folder)
     return Cache(str(folder), os.environ.get("FLOATGATE_CACHE_LIMIT") or _LIMIT)
 

@@ -34,8 +34,8 @@ def compare(
 ) -> Comparison:
     """Runs every combination of the values given.
 
-    Wherever one value can stand, so can several: as a list, or as a text with commas. A comma
-    within quotes or brackets belongs to its value. Every run is checked before the first starts.
+    Any option takes several values: as a list, or as a text with commas. A comma within quotes or
+    brackets belongs to its value. Every run is checked before the first starts.
 
     Args:
         drive: Presets and drive files.

@@ -1,12 +1,12 @@
 """The estimate of a sweep: time from a short run and a model, memory from the geometry.
 
 The model counts page operations. A filled drive under random writes has a write amplification near
-that of FIFO collection (Desnoyers, SYSTOR 2012), x = exp(-(1 - x) / rho) and 1 / (1 - x), and of
-1 / (1 - rho) with random victims, where rho is the share of the pages that take part which hold
-data. Ageing writes five stretches of half a drive, the least that it can do. A short run on this
-machine tells how long a page operation takes, ageing and running. Of a trace only the number of
-requests is known; they are taken for 16 KiB each, half of them reads. Over small drives and large
-ones, and whatever else the machine does, this is right within a factor of three.
+that of FIFO collection (Desnoyers, SYSTOR 2012): x = exp(-(1 - x) / rho) and 1 / (1 - x). With
+random victims it is 1 / (1 - rho). Here rho is the share of the participating pages that hold data.
+Ageing writes five stretches of half a drive, the least that it can do. A short run on this machine
+measures the time of a page operation, ageing and running. Of a trace only the number of requests is
+known; they are taken for 16 KiB each, half of them reads. Over small and large drives, and on busy
+machines, this is right within a factor of three.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Work(NamedTuple):
 
 
 def estimate(plans: Sequence[Checked], workers: int | None = None) -> Estimate:
-    """Estimates the runs that are missing; makes a run of half a second to find out."""
+    """Estimates the missing runs, with a run of half a second to measure this machine."""
     left, factors = [], []
     for plan in plans:
         result = finished(plan.job)
@@ -75,7 +75,7 @@ def estimate(plans: Sequence[Checked], workers: int | None = None) -> Estimate:
     seconds = _seconds(left, rates)
     how = "from a short run on this machine and a model of the page operations"
     if factors:
-        # What is done tells how far the model is off.
+        # Finished work shows how far the model is off.
         modelled = _seconds([plan for plan, _ in factors], rates, cached=False)
         ratio = statistics.median(
             took / model for (_, took), model in zip(factors, modelled, strict=True)

@@ -40,9 +40,8 @@ def run(
 
     Args:
         drive: The name of a preset, or a drive file (TOML).
-        workload: A trace file, a trace of the catalogue such as `msr:hm_0`, the name of a
-            generator such as `random-write`, or a TOML file that sets one up or puts several
-            workloads together.
+        workload: A trace file, a trace of the catalogue such as `msr:hm_0`, or the name of a
+            generator such as `random-write`. A TOML file sets one up, or combines several.
         policy: Policies by family, `{"cost": "fixed:level=low"}` or `["cost=fixed:level=low"]`;
             one of your own as `{"victim": "py:module.Class:key=value"}`, or the class itself, or
             an instance (see `floatgate.policy`).
@@ -56,10 +55,10 @@ def run(
         record: Which tables are stored: some of `requests`, `series`, `blocks` and `snapshots`,
             or none; by default the first three. Tables that are not recorded cost nothing. With
             `snapshots`, `floatgate.view` shows the drive over time.
-        progress: Called some ten times a second with the stage (`opening`; `reading`,
-            `filling` and `ageing` where the drive is made ready; `running`), the records, requests
-            or page writes done, how many there are (None where unknown, as for `ageing`) and the
-            simulated time in ns.
+        progress: Called about ten times a second. The arguments are the stage, the records,
+            requests or page writes done, how many there are (None if unknown, as for `ageing`) and
+            the simulated time in ns. Stages are `opening`, `reading`, `filling` and `ageing` while
+            the drive is preconditioned, and `running`.
         **reading: How a trace is read, and what is done to it (docs/traces.md):
 
     Returns:

@@ -196,7 +196,7 @@ def _several(runs: Sequence[Planned]) -> list[str]:
 
 
 def _names(run: Planned, plan: Checked, names: Sequence[str]) -> dict[str, str]:
-    """What a run is called; where its block does not say it, what its drive has."""
+    """The name of a run: the value of its block or, without one, of its drive."""
     known: dict[str, Any] = {"drive": run.part.drive, "workload": run.part.workload}
     known["seed"] = plan.config["run"]["seed"]
 

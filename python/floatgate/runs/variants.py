@@ -95,7 +95,7 @@ def split(text: str) -> list[str]:
             parts.append(text[start:at])
             start = at + 1
     if quote or depth:
-        return [text.strip()]  # No list: whoever reads the value says what is wrong with it.
+        return [text.strip()]  # Not a list: the reader of the value reports what is wrong with it.
     return [part.strip() for part in [*parts, text[start:]]]
 
 

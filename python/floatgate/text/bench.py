@@ -9,7 +9,7 @@ from floatgate.words import BOLD, Style, number, section, table, wrapped
 
 
 def page(found: Mapping[str, Any], *, colour: bool = False) -> str:
-    """What `floatgate chips NAME --bench` prints."""
+    """The output of `floatgate chips NAME --bench`."""
     style = Style(colour)
     plan = found["plan"]
     title = (

@@ -10,7 +10,6 @@ from floatgate.result.answers import because
 from floatgate.result.comparison import Comparison
 from floatgate.result.conclusions import conclusions
 from floatgate.result.measures import (
-    UNITS,
     Cell,
     Measure,
     columns,
@@ -22,6 +21,7 @@ from floatgate.result.measures import (
 )
 from floatgate.result.names import brief, label, parted, where
 from floatgate.result.run import Result
+from floatgate.result.units import UNITS
 from floatgate.result.values import largest, slowest
 from floatgate.text import explained
 from floatgate.text.result import prepared

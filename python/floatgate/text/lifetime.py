@@ -25,7 +25,7 @@ def page(
     counts_recovery: bool = False,
     colour: bool = False,
 ) -> str:
-    """What `floatgate lifetime` prints; `counts_recovery` is whether recovery was asked for."""
+    """The output of `floatgate lifetime`; `counts_recovery` is whether recovery was requested."""
     style = Style(colour)
     sections = [
         head(result, style, _lasts(result, counts_recovery=counts_recovery)),

@@ -7,8 +7,8 @@ from typing import Any
 
 from floatgate.result import declared
 from floatgate.result.answers import FEW, amplification, answer
-from floatgate.result.measures import UNITS, is_number, unit_of, within
 from floatgate.result.run import Result
+from floatgate.result.units import UNITS, is_number, unit_of, within
 from floatgate.result.values import OPERATIONS, called, data, delays, flat, slowest
 from floatgate.text import explained
 from floatgate.words import (
@@ -53,7 +53,7 @@ def page(result: Result, *, colour: bool = False) -> str:
 
 
 def head(result: Result, style: Style, first: str = "") -> str:
-    """What ran, what came out, and how it ended; `first` has lines on what else was asked for."""
+    """The run, its results, and its end; `first` has lines on other requested output."""
     end = result.end
     lines = [style(BOLD, result.name)]
     if end.state != "completed":

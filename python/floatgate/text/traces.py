@@ -214,7 +214,7 @@ def _bytes(count: float) -> str:
 
 
 def _figure(key: str, value: float) -> str:
-    if key.endswith("_share") or "_share_" in key:
+    if key.endswith("_share") or "_share_" in key or key == "alike_half_hours":
         return f"{100 * value:.1f} %"
     if key.endswith("_seconds"):
         return duration(value * 1e9)
@@ -243,6 +243,7 @@ _LABELS = {
     "span_bytes": "address space",
     "devices": "devices",
     "waf": "write amplification",
+    "alike_half_hours": "steady half hours",
 }
 
 

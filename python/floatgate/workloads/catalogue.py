@@ -1,4 +1,4 @@
-"""The catalogue of published traces: what is known of them, and which of them are at hand."""
+"""The catalogue of published traces: facts about them, and which of them are at hand."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def traces(folders: Folders = None) -> dict[str, Any]:
             environment variable FLOATGATE_TRACES names.
 
     Returns:
-        `traces`: every trace with its publisher's facts, what sources say of it (`statistics`)
-        and whether its files are there (`presence`); `groups`: those that papers used;
-        `also_there`: further files in the folders that look like traces.
+        `traces` has every trace with its publisher's facts, the numbers of its sources
+        (`statistics`) and whether its files are there (`presence`). `groups` has those that papers
+            used. `also_there` has further files in the folders that look like traces.
 
     Raises:
         InputError: A folder is not there or cannot be searched.

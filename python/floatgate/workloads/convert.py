@@ -36,10 +36,10 @@ def convert(
 ) -> dict[str, Any]:
     """Writes a workload as a Parquet file, which every function here takes as a workload.
 
-    The file has the columns `time_ns` (since the first request), `op` (read, write, trim, flush,
-    write-fua), `offset` and `size` in bytes, `prio` (normal, high), and `flow` where the workload
-    has flows, in the order of time, and says where they come from. It appears whole or not at all,
-    and memory does not grow with it.
+    The columns are `time_ns` (since the first request), `op` (read, write, trim, flush, write-fua),
+    `offset` and `size` in bytes, and `prio` (normal, high). `flow` follows if the workload has
+    flows. Rows are in the order of time, and the file names their source. It appears whole or not
+    at all, and memory does not grow with it.
 
     Args:
         workload: Any workload that `floatgate.run` takes.
@@ -110,7 +110,7 @@ def _failure(place: Path, error: OSError) -> InputError:
 
 
 def _umask() -> int:
-    """What a new file must not allow; it can only be asked for by setting it."""
+    """The permissions that a new file must not have. They can only be read by setting them."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

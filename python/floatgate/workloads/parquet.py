@@ -69,8 +69,10 @@ Facts = tuple[
     list[str],
     list[tuple[str, int, int | None, tuple[int, int]]],
 ]
-"""Requests, span, whether they have times, the recorded time of the first, the stand-in's model,
-version and source, notes, and of each flow the name, the weight, the depth and the region."""
+"""The facts about a table of requests. They are the requests, the span, whether they have times,
+the recorded time of the first, and notes. A stand-in has model, version and source. Each flow has
+its name, weight, depth and region.
+"""
 
 Piece = tuple[
     "NDArray[Any] | None",
@@ -341,7 +343,7 @@ class Blocks:
             raise TableError(None, found, "the unit of the sizes", _units("size", size.name))
         if not offset.said and self._odd is not None and self._sizes % _SECTOR == 0:
             found = (
-                f"offsets such as {self._odd} are no multiples of 512, every size is one, and the "
+                f"offsets such as {self._odd} are not multiples of 512, every size is one, and the "
                 "unit is not said"
             )
             raise TableError(None, found, "the unit of the offsets", _units("offset", offset.name))

@@ -49,7 +49,9 @@ class Reading(TypedDict, total=False):
     Functions take these as keywords, commands as options, experiments as keys of `reading`.
     """
 
-    format: Annotated[str | None, Option("NAME", "The trace's format; its content by default.")]
+    format: Annotated[
+        str | None, Option("NAME", "The trace's format; by default detected from its content.")
+    ]
     time_unit: Annotated[
         str | None, Option("UNIT", "Unit of the trace's times: s, ms, us, 100ns or ns.")
     ]
@@ -65,7 +67,7 @@ class Reading(TypedDict, total=False):
         str | None,
         Option(
             "LETTER",
-            "With which event of blkparse a request arrives: Q (queued), D (issued), "
+            "The event of blkparse at which a request arrives: Q (queued), D (issued), "
             "C (completed).",
         ),
     ]
@@ -79,7 +81,7 @@ class Reading(TypedDict, total=False):
         str | None,
         Option("COLUMN", "Make each device or each process a flow of its own."),
     ]
-    skip_bad: Annotated[bool, Option("", "Count records that cannot be read, and go on.", bool)]
+    skip_bad: Annotated[bool, Option("", "Skip and count records that cannot be read.", bool)]
     traces: Annotated[
         Folders,
         Option(
@@ -135,8 +137,7 @@ def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
     """The same for the engine.
 
     Raises:
-        InputError: A number is too great.
-        TypeError: Something is no key of `Reading`.
+        InputError: A number is too great. TypeError: A key is not one of `Reading`.
     """
     if unknown := sorted(reading.keys() - Reading.__annotations__.keys()):
         said = hint(unknown[0], Reading.__annotations__)

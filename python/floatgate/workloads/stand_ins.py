@@ -30,8 +30,8 @@ def fit(
     stand-in can be trusted.
 
     Args:
-        trace: A trace file, or a trace of the catalogue such as `msr:hm_0`. Where its files are
-            not there, the profile is that of its published statistics.
+        trace: A trace file, or a trace of the catalogue such as `msr:hm_0`. If its files are
+            absent, the profile is that of its published statistics.
         progress: Called some ten times a second with the stage (`looking`, `fitting`), the
             requests done, how many there are (None where unknown) and the trace's time in ns.
         **reading: How a trace is read, and what is done to it (docs/traces.md):
@@ -121,7 +121,7 @@ def expectation() -> str:
 
     return (
         "a stand-in has the statistics of its trace, not its requests. It is good for "
-        f"{listed(True)}; not for {listed(False)}. These are the errors to expect of traces that "
-        "the model knows (docs/measured/stand-ins.md); one made from published statistics alone "
-        "is worse by an unknown amount"
+        f"{listed(True)}, and not for {listed(False)}. These are the errors to expect of traces "
+        "that the model knows (docs/measured/stand-ins.md). A stand-in made from published "
+        "statistics alone is worse by an unknown amount"
     )

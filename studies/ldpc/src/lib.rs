@@ -20,7 +20,7 @@ mod decoder;
 mod reference;
 mod trial;
 
-/// What the rim may use of the crates below.
+/// What the binding may use of the crates below.
 pub use nand::physics;
 
 pub use channel::{Channel, Reader, Spacing, Worn};

@@ -18,9 +18,9 @@ pub struct WriteCtx {
     pub now: Time,
     /// The page.
     pub lpn: Lpn,
-    /// Where it is written.
+    /// The die that is written.
     pub die: DieId,
-    /// Who writes it, and why.
+    /// The source of the write, and its reason.
     pub tag: Tag,
     /// For a move: the level of the copy that it is made from. `None` for host writes.
     pub stored: Option<Level>,
@@ -34,7 +34,7 @@ pub struct WriteCtx {
     pub requests_inside: u32,
 }
 
-/// What the levels of a drive cost: means over the page types.
+/// The costs of a drive's levels: means over the page types.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct LevelTimes {
     /// Array time of a program at each level.
@@ -48,14 +48,14 @@ pub struct LevelTimes {
 /// end at 255.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Future {
-    /// Where each page's counts begin, and behind the last page their number.
+    /// The index of each page's first count, and at the end the number of counts.
     pub first: Vec<u32>,
     /// The counts.
     pub reads: Vec<u8>,
 }
 
 impl Future {
-    /// The reads of a page after so many writes.
+    /// The reads of a page after its write number `writes`.
     pub fn reads(&self, lpn: Lpn, writes: u32) -> u8 {
         let lpn = lpn.as_u32() as usize;
         let at = self.first[lpn] + writes;
@@ -63,7 +63,7 @@ impl Future {
     }
 }
 
-/// Which waiting operations a cost policy looks at; counting others would be a waste of time.
+/// The waiting operations that a cost policy looks at. Counting others would waste time.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Queues {
     /// None: the counts of [`WriteCtx`] are zero.
@@ -85,11 +85,11 @@ pub trait Cost: Watch {
     fn initial(&self) -> Level;
     /// The level of this program. Called at dispatch, for moves too.
     fn level(&mut self, w: &WriteCtx) -> Level;
-    /// Which queues it looks at.
+    /// The queues that the policy looks at.
     fn queues(&self) -> Queues {
         Queues::All
     }
-    /// What the levels cost on this drive. Called once, before anything else.
+    /// Tells the policy the costs of the levels on this drive. Called once, before anything else.
     fn learn_times(&mut self, _: &LevelTimes) {}
     /// Whether every read and every write takes the time of its cheapest level, which no device
     /// can do: a bound.
@@ -115,7 +115,7 @@ pub trait Cost: Watch {
     }
 }
 
-/// What a throttle plans a life with.
+/// The facts from which a throttle plans a life.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Life {
     /// All flash, in bytes: what one program/erase cycle of every block programs.
@@ -133,7 +133,7 @@ pub struct Life {
 
 /// Family **throttle**: how long must a write wait before the FTL sees it?
 pub trait Throttle: Watch {
-    /// What there is to plan with. Called once, before anything else.
+    /// Tells the policy the facts for its plan. Called once, before anything else.
     fn learn_life(&mut self, _: &Life) {}
     /// Memory that the policy needs, in bytes.
     fn dram_bytes(&self) -> u64 {
@@ -149,10 +149,10 @@ pub trait Throttle: Watch {
 /// Family **read-disturb**: what moves where when a block nears its read limit?
 #[allow(unused_variables)]
 pub trait ReadDisturb: Watch {
-    /// Host reads that a block of this mode endures; `None`: no limit. Asked once for each mode,
-    /// before the run. Reads count when they are let in: one that comes to a block at its limit
-    /// waits until the counter begins anew or the page has moved, so a plan that
-    /// [`ReadDisturb::on_limit`] makes must come to one or the other.
+    /// Host reads that a block of this mode endures; `None`: no limit. The FTL asks once for each
+    /// mode, before the run. A read counts when it is admitted. A read of a block at its limit
+    /// waits until the counter begins anew or the page has moved. So a plan of
+    /// [`ReadDisturb::on_limit`] must do one or the other.
     fn limit(&self, mode: Mode) -> Option<u32> {
         None
     }
@@ -160,13 +160,13 @@ pub trait ReadDisturb: Watch {
     fn streams(&self) -> Vec<StreamSpec> {
         Vec::new()
     }
-    /// A pool, and how many free blocks of it each plane keeps for this policy: host writes and
-    /// garbage collection take blocks of the pool last, and collection sees to it that as many are
-    /// free beside those that are kept as without. Wear levelling takes any.
+    /// A pool, and how many free blocks of it each plane keeps for this policy. Host writes and
+    /// garbage collection take blocks of the pool last. Collection keeps as many other blocks free
+    /// as it would without the policy. Wear levelling takes any block.
     fn keeps(&self) -> Option<(Pool, u32)> {
         None
     }
-    /// What results call the roles above [`Role::REGULAR`], in order.
+    /// The names in results of the roles above [`Role::REGULAR`], in order.
     fn role_names(&self) -> &'static [&'static str] {
         &[]
     }
@@ -188,8 +188,8 @@ pub trait ReadDisturb: Watch {
     fn on_reset(&mut self, block: BlockId, now: Time) {}
     /// A block was reprogrammed in place.
     fn on_reprogrammed(&mut self, block: BlockId, now: Time) {}
-    /// A block was erased after so many host reads (since its reprogramming, if it was
-    /// reprogrammed). `role` is what it was used for.
+    /// A block was erased after this number of host reads, counted from its reprogramming if there
+    /// was one. `role` is the role that it had.
     fn on_erased(&mut self, block: BlockId, role: Role, reads: u32, why: Tag, now: Time) {}
     /// Memory that the policy needs, in bytes. Asked after [`Watch::attach`].
     fn dram_bytes(&self) -> u64 {
@@ -199,7 +199,7 @@ pub trait ReadDisturb: Watch {
     fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, now: Time, plan: &mut Plan) {}
     /// A block has reached its limit.
     fn on_limit(&mut self, view: &FtlView<'_>, block: BlockId, now: Time, plan: &mut Plan) {}
-    /// Where the valid pages of a block reclaimed for someone else go.
+    /// The destination of valid pages of a block that is reclaimed for another source.
     fn on_reclaim(&mut self, view: &FtlView<'_>, block: BlockId, why: Tag) -> Dest {
         Dest::Stream(StreamId::GC)
     }
@@ -215,7 +215,7 @@ pub enum Pick {
     NextBlock,
 }
 
-/// Where a write goes if nobody looks further.
+/// The destination of a write without further choice.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct WritePoint {
     /// The open block.
@@ -249,7 +249,7 @@ pub trait PageChoice: Watch {
     fn urgent_stream(&self) -> Option<StreamId> {
         None
     }
-    /// Which free block garbage collection opens, if that matters.
+    /// The free block that garbage collection opens, if that matters.
     fn gc_pick(&self) -> Option<FreePick> {
         None
     }
@@ -265,7 +265,7 @@ pub trait PageChoice: Watch {
     fn pick(&mut self, view: &FtlView<'_>, at: &WritePoint, w: &WriteCtx) -> Pick;
 }
 
-/// What becomes of a block whose data has moved away.
+/// The next state of a block whose data has moved away.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum NextLife {
     /// It is erased and starts in this mode.
@@ -281,7 +281,7 @@ pub trait Coding: Watch {
     fn plain(&self) -> bool {
         false
     }
-    /// Where slots lie in the blocks of an array, for the modes that it uses.
+    /// The layouts of the slots in the blocks of an array, for the modes that it uses.
     fn layouts(&self, geometry: &Geometry) -> Layouts {
         Layouts::of(geometry)
     }
@@ -291,9 +291,9 @@ pub trait Coding: Watch {
     }
     /// The mode of a block that was never written.
     fn first_life(&self, block: BlockId) -> Mode;
-    /// What becomes of this block. Asked when it closes (to rank it, by what an erase would gain)
-    /// and when it is reclaimed: for a second generation its pages outside the slots of
-    /// [`Mode::Wom2`] stay where they are.
+    /// The next state of this block. The FTL asks when the block closes (to rank it by the gain of
+    /// an erase) and when it is reclaimed. For a second generation, pages outside the slots of
+    /// [`Mode::Wom2`] stay in place.
     fn next_life(&mut self, view: &FtlView<'_>, block: BlockId) -> NextLife;
 }
 
@@ -323,7 +323,7 @@ pub trait Placement: Watch {
     fn is_free(&self) -> bool;
 }
 
-/// What a wear leveller may do after an erase.
+/// The moves that a wear leveller may make after an erase.
 pub struct Balance<'a> {
     /// The plane whose block was erased.
     pub plane: PlaneView<'a>,
@@ -333,7 +333,7 @@ pub struct Balance<'a> {
 
 /// Family **wear**: which cold data moves to which worn block?
 pub trait Wear: Watch {
-    /// What the flash stands. Called once, before anything else.
+    /// Tells the policy the endurance of the flash. Called once, before anything else.
     fn learn_life(&mut self, _: &Life) {}
     /// Whether it ever moves anything; if not it is never asked.
     fn active(&self) -> bool;

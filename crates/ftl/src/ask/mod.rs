@@ -1,8 +1,8 @@
 //! The questions that the mechanism asks, one trait for each family.
 //!
 //! A policy sees read-only views and returns choices; only the FTL changes the map. Every family
-//! may also watch ([`Watch`]), own columns of its own, and ask for a timer. What a policy does not
-//! ask for costs nothing: the FTL reads its [`Interests`] once.
+//! may also watch ([`Watch`]), own columns of its own, and ask for a timer. Unused interests cost
+//! nothing, because the FTL reads the [`Interests`] of a policy once.
 
 mod families;
 
@@ -14,8 +14,8 @@ use nand::{BlockId, Geometry, Level, Ppn, Source, Store, Tag};
 
 /// The policies of one drive as types: static where they are built in, with a variant for a
 /// user's own.
-pub trait Kit: 'static {
-    /// What cells remember.
+pub trait PolicyTypes: 'static {
+    /// The memory of the cells.
     type Store: Store;
     /// Family cost.
     type Cost: Cost;
@@ -38,28 +38,28 @@ pub trait Kit: 'static {
 }
 
 /// One policy of each family.
-pub struct Policies<K: Kit> {
+pub struct Policies<K: PolicyTypes> {
     /// At which level pages are programmed.
     pub cost: K::Cost,
     /// How long writes wait.
     pub throttle: K::Throttle,
-    /// What is done about read disturb.
+    /// The policy against read disturb.
     pub read_disturb: K::ReadDisturb,
-    /// Which page takes a write.
+    /// The policy that chooses the page of a write.
     pub page_choice: K::PageChoice,
     /// How bits lie on cells.
     pub coding: K::Coding,
-    /// Which block is reclaimed.
+    /// The policy that chooses the block to reclaim.
     pub victim: K::Victim,
-    /// Which plane takes a page.
+    /// The policy that chooses the plane of a page.
     pub placement: K::Placement,
-    /// Which data moves to even out wear.
+    /// The policy that chooses which data moves to even out wear.
     pub wear: K::Wear,
-    /// Which operation goes next.
+    /// The policy that chooses the next operation of a die.
     pub order: K::Order,
 }
 
-impl<K: Kit> Policies<K> {
+impl<K: PolicyTypes> Policies<K> {
     /// Calls `f` for the watcher of every family, in a fixed order.
     pub fn each(&mut self, mut f: impl FnMut(&mut dyn Watch)) {
         self.each_as(|_, w| f(w));
@@ -87,7 +87,7 @@ impl<K: Kit> Policies<K> {
     }
 }
 
-/// What the host does to one logical page.
+/// An access of the host to one logical page.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum AccessKind {
     /// A read.
@@ -103,7 +103,7 @@ pub enum AccessKind {
 pub struct Access {
     /// When it arrived at the FTL.
     pub now: Time,
-    /// What it does.
+    /// The kind of access.
     pub kind: AccessKind,
     /// To which page.
     pub lpn: Lpn,
@@ -113,7 +113,7 @@ pub struct Access {
     pub waiting_device: u32,
 }
 
-/// What a policy wants to be told. The FTL reads this once, before the run.
+/// The events that a policy observes. The FTL reads this once, before the run.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Interests(pub u16);
 
@@ -150,10 +150,10 @@ impl Interests {
     }
 }
 
-/// What every family may observe. All methods default to nothing.
+/// The events that every family may observe. All methods default to nothing.
 #[allow(unused_variables)]
 pub trait Watch: Send {
-    /// What it wants to be told.
+    /// The events that the policy observes.
     fn interests(&self) -> Interests {
         Interests::NONE
     }
@@ -190,7 +190,7 @@ pub trait Watch: Send {
     /// The time asked for has come.
     fn on_timer(&mut self, view: &FtlView<'_>, now: Time, plan: &mut Plan) {}
 
-    /// What the policy did, as named counts for the report.
+    /// The actions of the policy, as named counts for the report.
     fn counters(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }

@@ -1,10 +1,10 @@
 //! Filling and ageing: pages are written at once, without time.
 
-use crate::{Ftl, Interests, Kit, Lpn, Placement, StreamId};
+use crate::{Ftl, Interests, Lpn, Placement, PolicyTypes, StreamId};
 use kernel::{IndexVec, Time};
 use nand::{PlaneId, Source, Store, Tag};
 
-type Page<K> = <<K as Kit>::Store as Store>::Page;
+type Page<K> = <<K as PolicyTypes>::Store as Store>::Page;
 
 /// Pages that were given their planes and have no slots yet.
 struct Later {
@@ -18,7 +18,7 @@ struct Later {
 }
 
 impl Later {
-    /// So many wait at most: what is known of them fits a cache.
+    /// The greatest number that waits. Their facts fit a cache.
     const MOST: usize = 1 << 16;
 
     fn new(planes: usize) -> Self {
@@ -31,14 +31,14 @@ impl Later {
     }
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// Gives a page its slot in a plane of the placement's choosing, regardless of load, and
     /// programs it at once. `false`: there is no room.
     #[inline]
     pub fn write_now(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
         if self.space.unit() > 1 {
-            return self.stage(lpn, data, now);
+            return self.buffer_page(lpn, data, now);
         }
         let home = self.policies.placement.spread(lpn);
         self.write_home(home, lpn, data, now)
@@ -64,8 +64,8 @@ impl<K: Kit> Ftl<K> {
     /// to the same end. `Err`: there is no room for this one.
     ///
     /// Planes take turns, so neighbouring pages lie far apart. Pages that neither open nor close a
-    /// block change nothing but their own slots, so they may be written in any order: those of a plane
-    /// one after the other, from memory that is near.
+    /// block change only their own slots, so they may be written in any order. The pages of a plane
+    /// are written one after the other, because their memory is near.
     pub fn write_all_now(
         &mut self,
         pages: impl Iterator<Item = Lpn>,

@@ -1,14 +1,14 @@
-//! What the host does to the drive: reads, writes, trims; and who is told of it.
+//! Accesses of the host: reads, writes and trims, and the policies that observe them.
 
-use super::job::Condition;
+use super::job::JobCondition;
 use crate::{
-    Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, Placement, Plan, ReadDisturb, Role,
-    StreamId, Waiting, Watch, WriteCtx,
+    Access, Cost, Ftl, FtlView, Interests, Load, Lpn, Placement, Plan, PolicyTypes, ReadDisturb,
+    Role, StreamId, Waiting, Watch, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Time};
 use nand::{BlockId, Level, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// Gives a host write its slot and points the map there. Returns the program, which comes back through
     /// [`Ftl::concluded`]. `None`: no plane that may take the page has room; it must wait
     /// until [`Ftl::take_freed`] says so.
@@ -53,7 +53,7 @@ impl<K: Kit> Ftl<K> {
         Operation::new(verb, Some(slots), tag, self.levels.usual)
     }
 
-    /// The slots of one command for so many pages, of which `lpn` is the first.
+    /// The slots of one command for `pages` pages, of which `lpn` is the first.
     #[inline(always)] // a call costs more than it does
     fn place(
         &mut self,
@@ -67,7 +67,7 @@ impl<K: Kit> Ftl<K> {
         let (geometry, writable) = (&self.space.geometry, &self.space.writable);
         let load = Load { geometry, writable, waiting, idle };
         let Some(dest) = self.policies.placement.place(&load, lpn, prio) else {
-            self.jobs.press(None);
+            self.jobs.await_space(None);
             return None;
         };
         let tag = Tag { source: Source::Host, demand: Source::Host, prio };
@@ -75,22 +75,22 @@ impl<K: Kit> Ftl<K> {
         let stream = if urgent { StreamId::HOST_HIGH } else { dest.stream };
         let given = self.allocate(dest.plane, stream, lpn, tag, now);
         if given.is_none() {
-            self.jobs.press(Some(dest.plane));
+            self.jobs.await_space(Some(dest.plane));
         } else if self.jobs.pace.is_kept() {
             self.jobs.earn(dest.plane, pages);
         }
         given
     }
 
-    /// The tray of a page where one command programs several, among those of its priority: all of a
-    /// tray may go to one plane.
-    pub fn tray_of(&mut self, lpn: Lpn) -> usize {
+    /// The program buffer of a page, among those of its priority, if one command programs several
+    /// pages. All pages of a program buffer may go to one plane.
+    pub fn program_buffer_of(&mut self, lpn: Lpn) -> usize {
         if self.answers.anywhere { 0 } else { self.policies.placement.spread(lpn).index() }
     }
 
-    /// How many trays there are for writes of one priority.
-    pub fn trays(&self) -> usize {
-        self.staged.len()
+    /// The number of program buffers for writes of one priority.
+    pub fn program_buffers(&self) -> usize {
+        self.buffered.len()
     }
 
     /// Whether urgent writes lie in blocks of their own.
@@ -109,7 +109,7 @@ impl<K: Kit> Ftl<K> {
     /// have another place, and its block begin anew, when [`Ftl::take_relieved`] says so, or when a
     /// job has written the page elsewhere.
     #[inline]
-    pub fn barred(&self, lpn: Lpn) -> Option<BlockId> {
+    pub fn blocked(&self, lpn: Lpn) -> Option<BlockId> {
         if !self.reads.are_counted() {
             return None;
         }
@@ -125,7 +125,7 @@ impl<K: Kit> Ftl<K> {
     /// Whether a block has left its limit since the last call: reads that wait may try again.
     #[inline]
     pub fn take_relieved(&mut self) -> bool {
-        std::mem::take(&mut self.reads.relieved)
+        std::mem::take(&mut self.reads.unblocked)
     }
 
     /// From now on [`Ftl::take_left`] has pages, or has none.
@@ -161,7 +161,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Lets in a host read; `None`: the page lies nowhere. Its block is not erased before
-    /// [`Ftl::concluded`]. The page must not be [`Ftl::barred`].
+    /// [`Ftl::concluded`]. The page must not be [`Ftl::blocked`].
     #[inline(always)] // every read of the host comes by
     pub fn read(&mut self, lpn: Lpn, prio: Prio, now: Time) -> Option<Operation> {
         let ppn = self.pin(lpn)?;
@@ -189,7 +189,8 @@ impl<K: Kit> Ftl<K> {
         Operation::new(Verb::Read, None, tag, self.policies.cost.initial())
     }
 
-    /// Where a page lies that is about to be read: its block is not erased before that is done.
+    /// The slot of a page that is about to be read. Its block is not erased before the read is
+    /// done.
     #[inline(always)] // as `read`
     fn pin(&mut self, lpn: Lpn) -> Option<Ppn> {
         let ppn = self.find(lpn)?;
@@ -197,8 +198,8 @@ impl<K: Kit> Ftl<K> {
         Some(ppn)
     }
 
-    /// Gives an operation that begins the mode of its block and the level of its page, which are known only
-    /// now: the block may have been reprogrammed since the operation was built.
+    /// Gives an operation that begins the mode of its block and the level of its page. They are
+    /// known only now, because the block may have been reprogrammed since the operation was built.
     pub fn bring_up_to_date(&self, operation: &mut Operation) {
         if let (Verb::Read | Verb::Program, Some(slot)) = (operation.verb, operation.slot()) {
             operation.mode = self.space.array().mode(self.space.geometry.block_of(slot));
@@ -267,7 +268,7 @@ impl<K: Kit> Ftl<K> {
     pub(crate) fn unpin(&mut self, ppn: Ppn) {
         let block = self.space.geometry.block_of(ppn);
         if self.space.blocks.unpin(block) {
-            self.jobs.release(Condition::Pins(block));
+            self.jobs.release(JobCondition::Pins(block));
         }
     }
 
@@ -285,10 +286,10 @@ impl<K: Kit> Ftl<K> {
         if self.space.program(block, ppn, data, tag.source) {
             self.close(block, now);
         }
-        self.jobs.release(Condition::Program(block));
+        self.jobs.release(JobCondition::Program(block));
         if self.answers.interests.has(Interests::PROGRAM) {
             let level = self.level_of(ppn);
-            self.tell(&mut |w| w.on_program(lpn, ppn, level, tag, now));
+            self.notify(&mut |w| w.on_program(lpn, ppn, level, tag, now));
         }
     }
 
@@ -309,7 +310,7 @@ impl<K: Kit> Ftl<K> {
                 self.space.program_along(ppn, data, tag.source);
                 if listens {
                     let level = self.level_of(ppn);
-                    self.tell(&mut |w| w.on_program(lpn, ppn, level, tag, now));
+                    self.notify(&mut |w| w.on_program(lpn, ppn, level, tag, now));
                 }
             }
             ppn = Ppn::from_u32(ppn.as_u32() + 1);
@@ -338,7 +339,7 @@ impl<K: Kit> Ftl<K> {
     /// test here and no code.
     #[cold]
     #[inline(never)]
-    pub(crate) fn tell(&mut self, what: &mut dyn FnMut(&mut dyn Watch)) {
+    pub(crate) fn notify(&mut self, what: &mut dyn FnMut(&mut dyn Watch)) {
         self.policies.each(what);
     }
 

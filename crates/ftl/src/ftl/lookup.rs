@@ -1,12 +1,12 @@
-//! Where a page of the host is looked up, bound to a slot and forgotten. Nothing else changes the map for
-//! the host: a map that has to be fetched first would wait here.
+//! Look-up, binding and removal of a host page. Nothing else changes the map for the host. A map
+//! that has to be fetched first would wait here.
 
 use super::Ftl;
-use crate::{Interests, Kit, Lpn, Map};
+use crate::{Interests, Lpn, Map, PolicyTypes};
 use kernel::Time;
 use nand::{BlockId, Ppn, Tag};
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// The map.
     #[inline]
     pub fn map(&self) -> &Map {
@@ -19,7 +19,7 @@ impl<K: Kit> Ftl<K> {
         self.map.ask_for_large_pages();
     }
 
-    /// Where a page of the host lies.
+    /// The slot of a host page.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<Ppn> {
         self.map.lookup(lpn)
@@ -48,8 +48,8 @@ impl<K: Kit> Ftl<K> {
 
     /// Deallocates a logical page; whether it was mapped.
     pub fn trim(&mut self, lpn: Lpn, now: Time) -> bool {
-        let staged = self.space.unit() > 1 && self.unstage(lpn);
-        let Some(old) = self.map.unbind(lpn) else { return staged };
+        let buffered = self.space.unit() > 1 && self.forget_buffered(lpn);
+        let Some(old) = self.map.unbind(lpn) else { return buffered };
         self.drop_copy(old, now);
         true
     }
@@ -63,7 +63,7 @@ impl<K: Kit> Ftl<K> {
         self.space.blocks.add_valid(block);
         self.drop_copy(from, now);
         if self.answers.interests.has(Interests::MOVE) {
-            self.tell(&mut |w| w.on_move(lpn, from, to, tag));
+            self.notify(&mut |w| w.on_move(lpn, from, to, tag));
         }
     }
 
@@ -76,10 +76,10 @@ impl<K: Kit> Ftl<K> {
         if self.reads.awaited {
             self.note_left(ppn, block);
         }
-        self.feed(block);
+        self.note_victim(block);
         if self.answers.interests.has(Interests::INVALIDATE) {
             let gain = self.space.blocks.gain(block);
-            self.tell(&mut |w| w.on_invalidate(block, gain, now));
+            self.notify(&mut |w| w.on_invalidate(block, gain, now));
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Slots for pages: streams and frontiers as policies want them, blocks that open and close.
 
 use crate::{
-    Ftl, FtlView, Interests, Kit, Lpn, NextLife, PageChoice, Pick, ReadDisturb, StreamId, WriteCtx,
-    WritePoint,
+    Ftl, FtlView, Interests, Lpn, NextLife, PageChoice, Pick, PolicyTypes, ReadDisturb, StreamId,
+    WriteCtx, WritePoint,
 };
 use kernel::{Prio, Time};
 use nand::{BlockId, Mode, PlaneId, Ppn, Source, Tag};
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// Takes the next slots of a stream's frontier in a plane, those that one command programs, opening a
     /// block if need be; the first of them.
     #[inline]
@@ -111,7 +111,7 @@ impl<K: Kit> Ftl<K> {
         self.collect_if_short(plane, tag.demand, tag.prio);
         if self.answers.interests.has(Interests::BLOCK) {
             let role = self.space.blocks.role(block);
-            self.tell(&mut |w| w.on_open(block, stream, role));
+            self.notify(&mut |w| w.on_open(block, stream, role));
         }
         Some(block)
     }
@@ -120,22 +120,22 @@ impl<K: Kit> Ftl<K> {
     pub(crate) fn close(&mut self, block: BlockId, now: Time) {
         let next = match self.next_life(block) {
             NextLife::Erase(mode) => mode,
-            // What a second generation adds is there after an erase as well, and more: a block
-            // ranks by that, whichever comes.
+            // An erase provides what a second generation adds, and more. So a block ranks by that
+            // in either case.
             NextLife::SecondGeneration => Mode::Wom1,
         };
         self.space.close(block, next);
-        self.feed(block);
+        self.note_victim(block);
         if self.answers.interests.has(Interests::BLOCK) {
-            self.tell(&mut |w| w.on_close(block, now));
+            self.notify(&mut |w| w.on_close(block, now));
         }
     }
 
     /// A block that is complete in its first generation begins its second: it joins its plane's
     /// free blocks with what it keeps.
     #[cold]
-    pub(crate) fn begin_again(&mut self, block: BlockId, why: Tag, now: Time) {
-        if self.space.begin_again(block) {
+    pub(crate) fn next_generation(&mut self, block: BlockId, why: Tag, now: Time) {
+        if self.space.next_generation(block) {
             self.freed(block, now);
         } else {
             self.free(block, why, now);
@@ -152,7 +152,7 @@ impl<K: Kit> Ftl<K> {
         self.freed(block, now);
     }
 
-    /// Those who wait for space may go on.
+    /// Operations that wait for space may continue.
     fn freed(&mut self, block: BlockId, now: Time) {
         let plane = self.space.geometry.plane_of(block);
         if self.jobs.pace.is_kept() && self.space.writable.get(plane.as_u32() as usize) {
@@ -161,15 +161,15 @@ impl<K: Kit> Ftl<K> {
         self.plan_pace(plane);
         self.jobs.release(self.space_in(plane));
         if self.answers.interests.has(Interests::BLOCK) {
-            self.tell(&mut |w| w.on_erase(block, now));
+            self.notify(&mut |w| w.on_erase(block, now));
         }
     }
 
     /// A block has something to gain: if its plane looked for that in vain, it looks again.
-    #[inline(always)] // one test, as long as no plane starves
-    pub(crate) fn feed(&mut self, block: BlockId) {
-        if self.space.any_starves()
-            && let Some(plane) = self.space.feed(block)
+    #[inline(always)] // one test, as long as no plane has no victim
+    pub(crate) fn note_victim(&mut self, block: BlockId) {
+        if self.space.any_has_no_victim()
+            && let Some(plane) = self.space.note_victim(block)
         {
             self.collect_if_short(plane, Source::Host, Prio::Normal);
         }

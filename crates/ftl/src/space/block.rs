@@ -4,7 +4,7 @@ use crate::{Role, StreamId};
 use kernel::{Idx, IndexVec, prefetch};
 use nand::{BlockId, Geometry};
 
-/// Where a block is in its life.
+/// The life-cycle state of a block.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum State {
@@ -102,13 +102,13 @@ impl Blocks {
         self.rank[b] & OUT == 0
     }
 
-    /// Where the block is in its life.
+    /// The life-cycle state of the block.
     #[inline]
     pub fn state(&self, b: BlockId) -> State {
         self.state[b]
     }
 
-    /// What the block is used for.
+    /// The use of the block.
     pub fn role(&self, b: BlockId) -> Role {
         self.role[b]
     }

@@ -5,7 +5,7 @@ use crate::{Lpn, Map, Role, StreamId};
 use kernel::{BitSet, Idx};
 use nand::{BlockId, Mode, Store};
 
-/// So many pages before its own, what a page's slot says is asked for.
+/// Prefetches the slot of a page this number of pages ahead.
 const AHEAD: u32 = 32;
 
 macro_rules! ensure {
@@ -17,7 +17,7 @@ macro_rules! ensure {
 }
 impl<S: Store> Space<S> {
     /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly
-    /// one place, and that the referee agrees.
+    /// one place, and that the array agrees.
     pub(crate) fn check(&self, map: &Map) -> Result<(), String> {
         self.check_but_map(map)?;
         self.check_map(map)
@@ -130,9 +130,12 @@ impl<S: Store> Space<S> {
             let room = self.has_room(p);
             ensure!(self.writable.get(p.index()) == room, "plane {p}: writable is not {room}");
         }
-        let starving = self.geometry.plane_ids().filter(|p| self.is_starved(*p)).count();
-        let counted = self.planes.starving;
-        ensure!(starving == counted as usize, "{starving} planes starve, counted {counted}");
+        let without_victim = self.geometry.plane_ids().filter(|p| self.has_no_victim(*p)).count();
+        let counted = self.planes.without_victim;
+        ensure!(
+            without_victim == counted as usize,
+            "{without_victim} planes without a victim, counted {counted}"
+        );
         Ok(())
     }
 
@@ -163,7 +166,7 @@ impl<S: Store> Space<S> {
             ensure!(may, "block {b} may not be of {stream:?}");
             match state {
                 State::Open => {
-                    ensure!(self.is_frontier(b), "open block {b} is no frontier");
+                    ensure!(self.is_frontier(b), "open block {b} is not a frontier");
                 }
                 State::Closed => {
                     let full = written == self.geometry.pages_per_block();
@@ -194,13 +197,16 @@ impl<S: Store> Space<S> {
     /// Checks that no plane waits for a collection that nobody has begun.
     fn check_spare(&self, mark: u32) -> Result<(), String> {
         for p in self.geometry.plane_ids() {
-            let starved = self.is_starved(p);
+            let no_victim = self.has_no_victim(p);
             let mut blocks = self.geometry.blocks_of(p).map(BlockId::new);
             ensure!(self.reserves(p), "plane {p} has no free block for what is collected");
-            let served = starved || !self.is_short(p, mark);
+            let served = no_victim || !self.is_short(p, mark);
             ensure!(served, "plane {p} is short of free blocks, and nothing is collected");
             let gains = blocks.any(|b| self.blocks.is_candidate(b) && self.gains(b));
-            ensure!(!starved || !gains, "plane {p} starves, and has something to gain");
+            ensure!(
+                !no_victim || !gains,
+                "plane {p} is marked as without a victim, but a block has something to gain"
+            );
         }
         Ok(())
     }
@@ -232,7 +238,7 @@ mod tests {
             let array = Array::new(geometry, layouts.clone());
             let config = Config { geometry, layouts, logical_pages: 16, gc, endurance: 0, seed: 1 };
             let streams = vec![StreamSpec::REGULAR; StreamId::BUILT_IN];
-            let demands = Demands { streams, keeps: None, plain: true, owed: true, pages: 24 };
+            let demands = Demands { streams, keeps: None, plain: true, charged: true, pages: 24 };
             Self { space: Space::new(&config, array, demands), map: Map::new(&geometry, 16) }
         }
 
@@ -309,7 +315,7 @@ mod tests {
         drive.check().unwrap();
     }
 
-    /// Whatever is done in whatever order, space is sound after it.
+    /// Space is sound after every order of operations.
     #[test]
     fn random_lives_of_blocks_leave_it_sound() {
         let sources = [Source::Host, Source::Gc, Source::Wear, Source::Refresh];
@@ -333,11 +339,14 @@ mod tests {
                     space.close(b, Mode::Full);
                 }
                 (2, State::Closed) if space.blocks.gain(b) == 0 => {
-                    space.starve(PLANE);
-                    assert_eq!((space.feed(b), space.any_starves()), (None, true));
+                    space.note_no_victim(PLANE);
+                    assert_eq!((space.note_victim(b), space.any_has_no_victim()), (None, true));
                     drive.trim(b, 0);
                     let space = &mut drive.space;
-                    assert_eq!((space.feed(b), space.any_starves()), (Some(PLANE), false));
+                    assert_eq!(
+                        (space.note_victim(b), space.any_has_no_victim()),
+                        (Some(PLANE), false)
+                    );
                 }
                 _ => {
                     drive.write(rng.below(16), StreamId(rng.below(4) as u8), source);
@@ -346,7 +355,7 @@ mod tests {
             drive.check().unwrap();
         }
         let counts = &drive.space.counts;
-        assert!(counts.erase.total() > 500 && counts.starved > 100, "{counts:?}");
+        assert!(counts.erase.total() > 500 && counts.no_victim > 100, "{counts:?}");
     }
 
     /// Each line of the check finds what it is there for: as long as the table.
@@ -417,7 +426,7 @@ mod tests {
                     d.space.blocks.set_bad(block);
                 }
             }),
-            ("planes starve, counted", &|d| d.space.planes.each[PLANE].starved = true),
+            ("planes without a victim, counted", &|d| d.space.planes.each[PLANE].no_victim = true),
             ("StreamId(0) has 5 blocks, counted 6", &|d| {
                 d.space.planes.share_mut(PLANE, StreamId::HOST).held += 1;
             }),

@@ -25,7 +25,7 @@ impl<S: Store> Space<S> {
         let block = self.planes.each[plane].free.remove(at).expect("it was found there");
         self.blocks.open(block, stream, spec.role);
         if tag.source == Source::Refresh {
-            self.owe(plane, i64::from(self.geometry.pages_per_block()));
+            self.charge(plane, i64::from(self.geometry.pages_per_block()));
         }
         self.planes.share_mut(plane, stream).held += 1;
         if spec.mode != Mode::Full && self.array.mode(block) == Mode::Full {
@@ -35,8 +35,8 @@ impl<S: Store> Space<S> {
         Some(block)
     }
 
-    /// Where in its plane's list a free block lies that a stream may open, chosen as the stream says;
-    /// `reserve`: whatever is left then.
+    /// The index in its plane's list of a free block that a stream may open, picked as the stream
+    /// specifies. `reserve`: any block that is left.
     fn find_free(&self, plane: PlaneId, stream: &StreamSpec, reserve: bool) -> Option<usize> {
         let (geometry, wear) = (&self.geometry, self.array.wear());
         let free = &self.planes.each[plane].free;
@@ -62,8 +62,8 @@ impl<S: Store> Space<S> {
         self.update_writable(plane);
     }
 
-    /// The open block of a stream, if `tag` may write there: when a plane has its reserve left, or may
-    /// lend it, the frontier of garbage collection is part of it.
+    /// The open block of a stream, if `tag` may write there. It includes the frontier of garbage
+    /// collection if a plane has its reserve left, or may lend it.
     #[inline]
     pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         let open = self.planes.share(plane, stream).frontier;
@@ -113,7 +113,7 @@ impl<S: Store> Space<S> {
 
     /// A block begins its second generation; if it keeps pages it joins its plane's free blocks with
     /// them. Whether it does.
-    pub(crate) fn begin_again(&mut self, block: BlockId) -> bool {
+    pub(crate) fn next_generation(&mut self, block: BlockId) -> bool {
         self.array.begin_second_generation(block);
         self.counts.second_lives += 1;
         let kept = self.blocks.valid(block);
@@ -129,7 +129,7 @@ impl<S: Store> Space<S> {
     pub(crate) fn free(&mut self, block: BlockId, source: Source) {
         if source == Source::Refresh {
             let pages = i64::from(self.geometry.pages_per_block());
-            self.owe(self.geometry.plane_of(block), -pages);
+            self.charge(self.geometry.plane_of(block), -pages);
         }
         debug_assert_eq!(self.blocks.valid(block), 0);
         self.vacate(block);
@@ -138,7 +138,7 @@ impl<S: Store> Space<S> {
         }
     }
 
-    /// A block's data has gone: whoever waits for space may try again.
+    /// The data of a block has gone. Operations that wait for space may try again.
     fn vacate(&mut self, block: BlockId) {
         self.freed = true;
         let plane = self.geometry.plane_of(block);
@@ -156,8 +156,8 @@ impl<S: Store> Space<S> {
     fn retire(&mut self, block: BlockId) -> bool {
         let healed = std::mem::take(&mut self.healed);
         let worn = self.array.wear()[block] >= self.endurance && !healed;
-        let condemned = self.condemned.iter().position(|b| *b == block);
-        let ends = self.ages && (worn || condemned.is_some());
+        let marked_bad = self.marked_bad.iter().position(|b| *b == block);
+        let ends = self.ages && (worn || marked_bad.is_some());
         // Garbage collection may just have used the plane's reserve to empty this block. Then the
         // block takes its place for one more life, or the next victim would have nowhere to go.
         if !ends || !self.reserves(self.geometry.plane_of(block)) {
@@ -165,9 +165,9 @@ impl<S: Store> Space<S> {
         }
         self.blocks.set_bad(block);
         self.counts.retired += 1;
-        if let Some(at) = condemned {
-            self.condemned.swap_remove(at);
-            self.counts.condemned += 1;
+        if let Some(at) = marked_bad {
+            self.marked_bad.swap_remove(at);
+            self.counts.marked_bad += 1;
         }
         let good = self.geometry.blocks() as u64 - self.counts.retired;
         self.worn_out = good * u64::from(self.widest) < self.demands.pages;
@@ -176,12 +176,12 @@ impl<S: Store> Space<S> {
 
     /// The block is retired when it is empty. `false`: it is out of service already, or nothing
     /// retires.
-    pub(crate) fn condemn(&mut self, block: BlockId) -> bool {
+    pub(crate) fn mark_bad(&mut self, block: BlockId) -> bool {
         if !self.ages || matches!(self.blocks.state(block), State::Free | State::Bad) {
             return false;
         }
-        if !self.condemned.contains(&block) {
-            self.condemned.push(block);
+        if !self.marked_bad.contains(&block) {
+            self.marked_bad.push(block);
         }
         true
     }
@@ -207,7 +207,7 @@ impl<S: Store> Space<S> {
         Some((slot, self.layouts.slot_from(mode, slot + self.unit()).is_none()))
     }
 
-    /// Slots that one command programs: so many are given away at a time.
+    /// Slots that one command programs. They are given away together.
     #[inline]
     pub(crate) fn unit(&self) -> u32 {
         self.geometry.slots_per_program()
@@ -224,7 +224,7 @@ impl<S: Store> Space<S> {
         self.geometry.ppn(block, slot)
     }
 
-    /// So many pages are programmed by one command; what it lacks is padding.
+    /// One command programs `pages` pages; missing ones are padding.
     pub(crate) fn pad(&mut self, pages: u32, source: Source) {
         let padding = u64::from(self.unit() - pages);
         self.counts.padding[source] += padding;
@@ -289,7 +289,7 @@ impl<S: Store> Space<S> {
         self.array.next_page(block) >= self.blocks.written(block)
     }
 
-    /// What a slot holds, read for `source`.
+    /// The content of a slot, read for `source`.
     #[inline]
     pub(crate) fn read(&mut self, ppn: Ppn, source: Source) -> S::Page {
         self.counts.read[source] += 1;

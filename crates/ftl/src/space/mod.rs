@@ -1,6 +1,6 @@
-//! Space: the blocks, the planes that they lie in, who writes them, and what is kept free, over the
-//! flash array. It says what can be written where and keeps what collection needs. What is best is
-//! for policies to say, and none is known here: whoever calls has asked them.
+//! Space: blocks and planes, their writers, and the free blocks, over the flash array. It knows
+//! which writes are possible and keeps what collection needs. Policies choose among these. Space
+//! knows no policy: its callers have asked them.
 
 mod block;
 mod check;
@@ -15,9 +15,9 @@ pub use saved::{Damaged, seal};
 use crate::{Config, Counts, Pool, StreamId, StreamSpec};
 use kernel::BitSet;
 use nand::{Array, BlockId, Geometry, Layouts, Mode, PlaneId, Store};
-use plane::Planes;
+use plane::PlaneColumns;
 
-/// What a drive's policies ask of its space, once.
+/// The demands of a drive's policies on its space, asked once.
 pub(crate) struct Demands {
     /// How blocks are opened for each stream.
     pub(crate) streams: Vec<StreamSpec>,
@@ -25,8 +25,8 @@ pub(crate) struct Demands {
     pub(crate) keeps: Option<(Pool, u32)>,
     /// Every block is always in full mode, unless a stream wants another.
     pub(crate) plain: bool,
-    /// What refreshes take and give back is counted.
-    pub(crate) owed: bool,
+    /// The space that refreshes take and give back is counted.
+    pub(crate) charged: bool,
     /// Pages without which the drive cannot hold its data and go on.
     pub(crate) pages: u64,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Space<S: Store> {
     pub(crate) geometry: Geometry,
     pub(crate) layouts: Layouts,
     pub(crate) blocks: Blocks,
-    planes: Planes,
+    planes: PlaneColumns,
     array: Array<S>,
     pub(crate) demands: Demands,
     /// Every block is in full mode and always was: slots are pages.
@@ -49,7 +49,7 @@ pub(crate) struct Space<S: Store> {
     pub(crate) freed: bool,
     /// Pages of space of each plane that refreshes took and have not given back; empty when nobody
     /// counts.
-    owed: Vec<i64>,
+    charged: Vec<i64>,
     /// Effective wear at which a block is retired, in thousandths of a cycle.
     endurance: u32,
     /// The run has begun, and blocks retire.
@@ -57,7 +57,7 @@ pub(crate) struct Space<S: Store> {
     /// The block that is erased next endures beyond its rated cycles.
     pub(crate) healed: bool,
     /// Blocks to be retired when they are empty, whatever their wear.
-    pub(crate) condemned: Vec<BlockId>,
+    pub(crate) marked_bad: Vec<BlockId>,
     /// So many blocks are retired that what the drive needs is not left.
     pub(crate) worn_out: bool,
     /// Its share of them.
@@ -73,18 +73,18 @@ impl<S: Store> Space<S> {
             geometry,
             layouts: config.layouts.clone(),
             blocks: Blocks::new(&geometry),
-            planes: Planes::new(&geometry, demands.streams.len()),
+            planes: PlaneColumns::new(&geometry, demands.streams.len()),
             plain: demands.plain && demands.streams.iter().all(|s| s.mode == Mode::Full),
             array,
             widest: widest.expect("a drive has blocks"),
             writable: BitSet::new(geometry.planes()),
             freed: false,
-            owed: vec![0; if demands.owed { geometry.planes() } else { 0 }],
+            charged: vec![0; if demands.charged { geometry.planes() } else { 0 }],
             demands,
             endurance: config.endurance.saturating_mul(1_000),
             ages: false,
             healed: false,
-            condemned: Vec::new(),
+            marked_bad: Vec::new(),
             worn_out: false,
             counts: Counts::default(),
         };
@@ -97,8 +97,8 @@ impl<S: Store> Space<S> {
         self.counts = Counts::default();
         self.array.reset_wear();
         self.freed = false;
-        self.owed.fill(0);
-        self.condemned.clear();
+        self.charged.fill(0);
+        self.marked_bad.clear();
         self.ages = self.endurance > 0;
     }
 

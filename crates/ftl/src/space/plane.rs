@@ -15,14 +15,15 @@ pub(super) struct Plane {
     /// Oldest first, so that blocks take turns.
     pub(super) free: VecDeque<BlockId>,
     /// Reclaiming was needed and found nothing to gain; to be tried again when a page dies.
-    pub(super) starved: bool,
-    /// What collection empties fits its open block, so that it does without the last free one.
+    pub(super) no_victim: bool,
+    /// The victim fits the open block of collection, so collection does not need the last free
+    /// block.
     pub(super) lends_last: bool,
 }
 
-/// What a stream has of a plane.
+/// The blocks that a stream has in a plane.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-pub(super) struct Share {
+pub(super) struct StreamShare {
     /// Its open block.
     pub(super) frontier: Option<BlockId>,
     /// Blocks that hold data of it.
@@ -31,42 +32,42 @@ pub(super) struct Share {
 
 /// All planes, and who writes them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Planes {
+pub(super) struct PlaneColumns {
     pub(super) each: IndexVec<PlaneId, Plane>,
     /// Of each stream in each plane: `plane * streams + stream`.
-    shares: Vec<Share>,
+    shares: Vec<StreamShare>,
     streams: usize,
-    pub(super) starving: u32,
+    pub(super) without_victim: u32,
 }
 
-impl Planes {
+impl PlaneColumns {
     pub(super) fn new(geometry: &Geometry, streams: usize) -> Self {
         let plane = |p: u32| {
             let blocks = geometry.blocks_of(PlaneId::from_u32(p)).map(BlockId::new);
-            Plane { free: blocks.collect(), starved: false, lends_last: false }
+            Plane { free: blocks.collect(), no_victim: false, lends_last: false }
         };
         Self {
             each: IndexVec::from_raw((0..geometry.planes() as u32).map(plane).collect()),
-            shares: vec![Share::default(); geometry.planes() * streams],
+            shares: vec![StreamShare::default(); geometry.planes() * streams],
             streams,
-            starving: 0,
+            without_victim: 0,
         }
     }
 
     #[inline]
-    pub(super) fn share(&self, plane: PlaneId, stream: StreamId) -> Share {
+    pub(super) fn share(&self, plane: PlaneId, stream: StreamId) -> StreamShare {
         self.shares[plane.as_u32() as usize * self.streams + stream.index()]
     }
 
     #[inline]
-    pub(super) fn share_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut Share {
+    pub(super) fn share_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut StreamShare {
         &mut self.shares[plane.as_u32() as usize * self.streams + stream.index()]
     }
 
-    /// Whether the plane starves from now on.
-    pub(super) fn set_starved(&mut self, plane: PlaneId, starved: bool) {
-        let known = std::mem::replace(&mut self.each[plane].starved, starved);
-        self.starving = self.starving + u32::from(starved) - u32::from(known);
+    /// Marks whether the plane has no victim from now on.
+    pub(super) fn set_no_victim(&mut self, plane: PlaneId, no_victim: bool) {
+        let known = std::mem::replace(&mut self.each[plane].no_victim, no_victim);
+        self.without_victim = self.without_victim + u32::from(no_victim) - u32::from(known);
     }
 }
 
@@ -152,14 +153,14 @@ impl<S: Store> Space<S> {
         free.filter(|b| self.geometry.index_in_plane(**b) >= first).count().min(most as usize)
     }
 
-    /// Whether a plane starves: reclaiming was needed and found nothing to gain.
-    pub(crate) fn is_starved(&self, plane: PlaneId) -> bool {
-        self.planes.each[plane].starved
+    /// Whether a plane has no victim: reclaiming was needed and found nothing to gain.
+    pub(crate) fn has_no_victim(&self, plane: PlaneId) -> bool {
+        self.planes.each[plane].no_victim
     }
 
     #[inline]
-    pub(crate) fn any_starves(&self) -> bool {
-        self.planes.starving > 0
+    pub(crate) fn any_has_no_victim(&self) -> bool {
+        self.planes.without_victim > 0
     }
 
     /// Whether reclaiming a block frees space: what is moved takes whole program units, so it gives up
@@ -170,38 +171,38 @@ impl<S: Store> Space<S> {
     }
 
     /// A plane has to be reclaimed and has nothing to gain.
-    pub(crate) fn starve(&mut self, plane: PlaneId) {
-        self.counts.starved += 1;
-        self.planes.set_starved(plane, true);
+    pub(crate) fn note_no_victim(&mut self, plane: PlaneId) {
+        self.counts.no_victim += 1;
+        self.planes.set_no_victim(plane, true);
     }
 
-    /// The plane that starved until now, if this block has something to gain.
+    /// The plane that had no victim until now, if this block has something to gain.
     #[cold]
-    pub(crate) fn feed(&mut self, block: BlockId) -> Option<PlaneId> {
+    pub(crate) fn note_victim(&mut self, block: BlockId) -> Option<PlaneId> {
         let plane = self.geometry.plane_of(block);
         let gains = self.blocks.is_candidate(block) && self.gains(block);
-        if !gains || !self.is_starved(plane) {
+        if !gains || !self.has_no_victim(plane) {
             return None;
         }
-        self.planes.set_starved(plane, false);
+        self.planes.set_no_victim(plane, false);
         Some(plane)
     }
 
     /// Refreshes take space of a plane, or give it back.
-    pub(crate) fn owe(&mut self, plane: PlaneId, pages: i64) {
-        if let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) {
-            *owed += pages;
+    pub(crate) fn charge(&mut self, plane: PlaneId, pages: i64) {
+        if let Some(charged) = self.charged.get_mut(plane.as_u32() as usize) {
+            *charged += pages;
         }
     }
 
-    /// For whom a victim is collected. A refresh that gives back the block that it took needs
-    /// nothing, even if it came when the plane was just short of space; what it keeps (blocks that
-    /// hold less, or are partly written) is collected for it, whoever comes then.
+    /// The source for which a victim is collected. A refresh that gives back the block that it took
+    /// needs no space, even if the plane was just short of it. Space that it keeps (blocks that
+    /// hold less, or are partly written) is collected for it, at the next collection of any source.
     pub(crate) fn needed_by(&mut self, asked: Source, victim: BlockId) -> Source {
         let plane = self.geometry.plane_of(victim);
-        let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) else { return asked };
-        if *owed > 0 {
-            *owed -= i64::from(self.blocks.gain(victim));
+        let Some(charged) = self.charged.get_mut(plane.as_u32() as usize) else { return asked };
+        if *charged > 0 {
+            *charged -= i64::from(self.blocks.gain(victim));
             return Source::Refresh;
         }
         if asked == Source::Refresh { Source::Host } else { asked }

@@ -1,12 +1,18 @@
 //! Saving a quiet drive as bytes, and getting it back: preconditioning is paid for once.
 //!
-//! Little-endian columns behind a short header. What is kept is what decides the future of a plain
-//! drive: the owner of every valid slot and the slot of every page, the state of every block, the order
-//! of free blocks, the frontiers. Counts and validity follow from it. The slot of a page follows from
-//! the owners, too, but pages lie anywhere: looking each up would take most of the time. A digest ends
-//! it: most damage would make another state that is as sound as the one that was saved. What passes it is
-//! still checked whole (`check.rs`): a state is taken only if a drive can be in it, and if saving it
-//! again gives the same bytes.
+//! Little-endian columns behind a short header. They contain everything that decides the future of
+//! a plain drive:
+//!
+//! * the owner of every valid slot and the slot of every page,
+//! * the state of every block,
+//! * the order of free blocks, and the frontiers.
+//!
+//! Counts and validity follow from it. The slot of a page follows from the owners, too, but pages
+//! lie anywhere. Looking each up would take most of the time.
+//!
+//! A digest is at the end, because most damage would give another sound state. A state that passes
+//! it is still checked whole (`check.rs`). It is accepted only if a drive can be in it, and if
+//! saving it again gives the same bytes.
 
 use super::{Space, State};
 use crate::{Lpn, Map, StreamId};
@@ -33,14 +39,15 @@ impl<S: Store> Space<S> {
         put(self.blocks.closings());
         for b in self.geometry.block_ids() {
             let (state, written) = (self.blocks.state(b), self.blocks.written(b));
-            // What a free block was, and when an open one was closed before, matters to nobody.
+            // The former stream of a free block, and the closing time of an open one, do not
+            // matter.
             let stream = if state == State::Free { 0 } else { self.blocks.stream(b).0 };
             put(state as u32 | u32::from(stream) << 8);
             put(written);
             put(if state == State::Closed { self.blocks.closed_at(b) } else { 0 });
         }
-        // Most streams of policies have no blocks before the run, and a drive with other policies may
-        // begin with this state: those at the end that have none are left out.
+        // Most streams of policies have no blocks before the run, and a drive with other policies
+        // may begin with this state. So streams without blocks at the end are left out.
         let is_open = |s: &StreamId| {
             self.geometry.plane_ids().any(|p| self.planes.share(p, *s).frontier.is_some())
         };
@@ -54,7 +61,7 @@ impl<S: Store> Space<S> {
         }
         for p in self.geometry.plane_ids() {
             let plane = &self.planes.each[p];
-            put(plane.free.len() as u32 | u32::from(plane.starved) << 31);
+            put(plane.free.len() as u32 | u32::from(plane.no_victim) << 31);
             for b in &plane.free {
                 put(b.as_u32());
             }
@@ -72,7 +79,7 @@ impl<S: Store> Space<S> {
         out.seal()
     }
 
-    /// Puts an empty space and map into a saved state. Whoever calls checks it.
+    /// Puts an empty space and map into a saved state. The caller checks it.
     pub(crate) fn restore(&mut self, from: &mut dyn Read, map: &mut Map) -> Intact<()> {
         let mut words = Words::new(from);
         for expected in self.header(map) {
@@ -153,8 +160,8 @@ impl<S: Store> Space<S> {
         }
         for p in self.geometry.plane_ids() {
             let word = words.next()?;
-            let (n, starved) = (word & !(1 << 31), word >> 31 != 0);
-            self.planes.set_starved(p, starved);
+            let (n, no_victim) = (word & !(1 << 31), word >> 31 != 0);
+            self.planes.set_no_victim(p, no_victim);
             if n as usize > self.geometry.blocks_per_plane() {
                 return Err(Damaged);
             }
@@ -277,7 +284,7 @@ struct Out<'a> {
     to: &'a mut dyn Write,
     part: Vec<u8>,
     digest: Digest,
-    /// What has become of those before.
+    /// The result of the parts before.
     written: io::Result<()>,
 }
 
@@ -325,7 +332,7 @@ impl<'a> Words<'a> {
         Self { from, part: vec![0; PART], rest: 0..0, digest: Digest::default() }
     }
 
-    /// At least so many bytes are in the part, unless there are no more.
+    /// Reads at least `least` bytes of the part, or all if there are fewer.
     fn fetch(&mut self, least: usize) -> Intact<()> {
         self.part.copy_within(self.rest.clone(), 0);
         self.rest = 0..self.rest.len();
@@ -344,7 +351,7 @@ impl<'a> Words<'a> {
         self.some(1).map(|words| u32::from_le_bytes(words[0]))
     }
 
-    /// At least one of the next words, and so many at most.
+    /// Returns at least one of the next words, and at most this number.
     #[inline]
     fn some(&mut self, most: u32) -> Intact<&[[u8; 4]]> {
         if self.rest.len() < 4 {
@@ -372,7 +379,7 @@ impl<'a> Words<'a> {
 ///
 /// # Panics
 ///
-/// If they are no whole words.
+/// If the bytes are not whole words.
 pub fn seal(bytes: &mut Vec<u8>) {
     let (words, []) = bytes.as_chunks() else { panic!("a state has whole words") };
     let mut digest = Digest::default();

@@ -64,7 +64,7 @@ impl ReadDisturb for Puppet {
     }
 
     fn limit(&self, mode: Mode) -> Option<u32> {
-        Some(if mode == Mode::Low { LOW_LIMIT } else { LIMIT })
+        Some(if mode == Mode::LowDensity { LOW_LIMIT } else { LIMIT })
     }
 
     fn on_reset(&mut self, block: BlockId, _: Time) {

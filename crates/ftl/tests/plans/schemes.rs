@@ -67,7 +67,7 @@ fn limits_are_those_of_the_settings() {
         let params = if has_low { json!({ "low-limit": LOW_LIMIT }) } else { json!({}) };
         let s = Scene::new(scheme, &params, StreamSpec::REGULAR);
         assert_eq!(s.policy.limit(Mode::Full), Some(LIMIT), "{scheme}");
-        assert_eq!(s.policy.limit(Mode::Low), Some(low), "{scheme}");
+        assert_eq!(s.policy.limit(Mode::LowDensity), Some(low), "{scheme}");
         assert_eq!(s.policy.limit(Mode::Wom1), Some(LIMIT), "{scheme}");
     }
 }
@@ -97,7 +97,7 @@ fn streams_have_their_shares_and_pools() {
     };
     let shadow =
         StreamSpec { role: SHADOW, fallback: Some(REFRESHED), cap: Some(3), ..StreamSpec::REGULAR };
-    let low = StreamSpec { role: LOW, mode: Mode::Low, ..shadow };
+    let low = StreamSpec { role: LOW, mode: Mode::LowDensity, ..shadow };
     let pool = Pool::Highest(300);
     let anywhere = StreamSpec { role: READ_HOT, ..refreshed };
     let hot = StreamSpec { pool, fallback: Some(stream(3)), ..anywhere };
@@ -153,7 +153,7 @@ fn a_block_whose_top_pages_are_valid_is_not_reprogrammed() {
     s.trim([5]);
     s.carry_out(vec![step(0)]);
     assert_eq!((s.ftl.counts().dropped, s.ftl.counts().reprogram), (1, 1));
-    assert_eq!((s.state(0), s.ftl.array().mode(block(0))), (State::Closed, Mode::Low));
+    assert_eq!((s.state(0), s.ftl.array().mode(block(0))), (State::Closed, Mode::LowDensity));
 }
 
 // ── Which blocks hold read-hot pages ────────────────────────────────────────────────────────────
@@ -460,7 +460,7 @@ fn slots_that_schemes_keep_from_data() {
 
 // ── Guard levels ────────────────────────────────────────────────────────────────────────────────
 
-const GUARDED: StreamSpec = StreamSpec { role: LOW, mode: Mode::Low, ..StreamSpec::REGULAR };
+const GUARDED: StreamSpec = StreamSpec { role: LOW, mode: Mode::LowDensity, ..StreamSpec::REGULAR };
 
 /// Five read-hot pages need two blocks of four slots, and one more is kept for blocks that must move:
 /// beyond the share the block that was read least for its time is given up for each.
@@ -538,7 +538,7 @@ fn hot_low_density_gives_up_what_is_read_least() {
     // with one of three there is still one for others.
     let mut s = scene(1);
     s.carry_out(vec![copy(2, &[0], Dest::Stream(HOT))]);
-    assert_eq!((s.state(5), s.ftl.array().mode(block(5))), (State::Open, Mode::Low));
+    assert_eq!((s.state(5), s.ftl.array().mode(block(5))), (State::Open, Mode::LowDensity));
     assert_eq!(s.at_limit(1, at(100)), planned(&[]));
     let mut s = scene(2);
     s.carry_out(vec![copy(2, &[0], Dest::Stream(HOT))]);

@@ -42,7 +42,7 @@ fn reprogramming_reads_what_it_does_not_know() {
         assert_eq!(c.program[Source::Refresh], copies as u64);
         assert_eq!(s.ftl.policies.read_disturb.reprogrammed, [block(0)]);
         assert_eq!((s.ftl.blocks().role(block(0)), s.state(0)), (LOW, State::Closed));
-        assert_eq!(s.ftl.array().mode(block(0)), Mode::Low);
+        assert_eq!(s.ftl.array().mode(block(0)), Mode::LowDensity);
         // The surcharge counts with the erase that is to come.
         assert_eq!(s.ftl.array().wear_after_erase(block(0)), 1_300);
         assert_eq!(s.ftl.reads()[0], if copies == 1 { 3 } else { 0 });
@@ -94,24 +94,24 @@ fn a_block_at_its_limit_is_barred_until_it_begins_anew() {
     let mut s = plain();
     let page = Lpn::from_u32(0);
     s.read(0, LIMIT - 1);
-    assert_eq!((s.ftl.barred(page), s.ftl.is_at_limit(block(0))), (None, false));
+    assert_eq!((s.ftl.blocked(page), s.ftl.is_at_limit(block(0))), (None, false));
     // Below the limit nothing is reclaimed.
     let at_limit = || Step::ReclaimAtLimit { block: block(0), to: Dest::Stream(REFRESHED) };
     assert_eq!(s.follow(vec![at_limit()], |_, _| {}), []);
     s.read(0, 1);
-    assert_eq!((s.ftl.barred(page), s.ftl.reads()[0]), (Some(block(0)), LIMIT));
-    assert_eq!(s.ftl.barred(Lpn::from_u32(6)), None);
-    assert_eq!(s.ftl.barred(Lpn::from_u32(30)), None, "it was never written");
+    assert_eq!((s.ftl.blocked(page), s.ftl.reads()[0]), (Some(block(0)), LIMIT));
+    assert_eq!(s.ftl.blocked(Lpn::from_u32(6)), None);
+    assert_eq!(s.ftl.blocked(Lpn::from_u32(30)), None, "it was never written");
     assert!(!s.ftl.take_relieved());
     s.carry_out(vec![Step::ResetReads(block(0))]);
-    assert_eq!((s.ftl.barred(page), s.ftl.reads()[0]), (None, 0));
+    assert_eq!((s.ftl.blocked(page), s.ftl.reads()[0]), (None, 0));
     assert_eq!(s.ftl.policies.read_disturb.reset, [block(0)]);
     assert!(s.ftl.take_relieved() && !s.ftl.take_relieved());
     // At the limit it is, and its pages can be read where they are then.
     s.read(0, LIMIT);
     let actions = s.follow(vec![at_limit()], |_, _| {});
     assert_eq!((actions.len(), s.state(0)), (2 * 6 + 1, State::Free));
-    assert_eq!((s.ftl.barred(page), s.ftl.reads()[0]), (None, 0));
+    assert_eq!((s.ftl.blocked(page), s.ftl.reads()[0]), (None, 0));
     assert!(s.ftl.take_relieved());
 }
 

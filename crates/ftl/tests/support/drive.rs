@@ -6,7 +6,8 @@
 //! wrote last. Every read is compared with the map as it was when the read was asked for.
 
 use ftl::{
-    Access, AccessKind, Ftl, JobId, Kit, Lpn, Next, Placement, Policies, State, Waiting, WriteCtx,
+    Access, AccessKind, Ftl, JobId, Lpn, Next, Placement, Policies, PolicyTypes, State, Waiting,
+    WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
@@ -99,7 +100,7 @@ pub(crate) struct Seen {
     pub(crate) program: Each<Source, u64>,
     pub(crate) erase: Each<Source, u64>,
     pub(crate) dropped: u64,
-    pub(crate) starved: u64,
+    pub(crate) no_victim: u64,
     pub(crate) overridden: u64,
     pub(crate) reprogrammed: u64,
     pub(crate) second_lives: u64,
@@ -107,7 +108,7 @@ pub(crate) struct Seen {
     /// Runs that ended because the drive was worn out.
     pub(crate) worn_out: u64,
     /// Reads that had to wait for the refresh of a block.
-    pub(crate) barred: u64,
+    pub(crate) blocked: u64,
     /// Jobs started in idle time.
     pub(crate) idle_jobs: u64,
     /// Background jobs that became urgent.
@@ -138,13 +139,13 @@ impl Seen {
         sum(&mut self.program, &other.program);
         sum(&mut self.erase, &other.erase);
         self.dropped += other.dropped;
-        self.starved += other.starved;
+        self.no_victim += other.no_victim;
         self.overridden += other.overridden;
         self.reprogrammed += other.reprogrammed;
         self.second_lives += other.second_lives;
         self.retired += other.retired;
         self.worn_out += other.worn_out;
-        self.barred += other.barred;
+        self.blocked += other.blocked;
         self.idle_jobs += other.idle_jobs;
         self.promoted += other.promoted;
         self.waits += other.waits;
@@ -166,7 +167,7 @@ pub(crate) struct Sabotage {
 }
 
 /// An FTL, the plain map beside it, and what is on its way.
-pub(crate) struct Drive<K: Kit> {
+pub(crate) struct Drive<K: PolicyTypes> {
     pub(crate) ftl: Ftl<K>,
     /// What the host wrote last to each page; zero: nothing, or trimmed.
     truth: Vec<u64>,
@@ -174,11 +175,11 @@ pub(crate) struct Drive<K: Kit> {
     levels: Vec<Option<Level>>,
     pending: Vec<Pending>,
     /// Reads of pages in blocks at their read limit, in order.
-    barred: Vec<Lpn>,
+    blocked: Vec<Lpn>,
     /// Writes that wait for space, in order: those that one command programs together.
     stalled: VecDeque<(Vec<Lpn>, Prio)>,
     /// Writes that wait for others to be programmed with, urgent ones apart.
-    trays: Vec<Vec<Lpn>>,
+    program_buffers: Vec<Vec<Lpn>>,
     /// What commands of several pages program.
     units: Vec<Vec<(Lpn, u64)>>,
     /// Pages were written at once that are not in flash yet.
@@ -214,7 +215,7 @@ pub(crate) struct Drive<K: Kit> {
     pub(crate) seen: Seen,
 }
 
-impl<K: Kit> Drive<K>
+impl<K: PolicyTypes> Drive<K>
 where
     K::Store: Store<Page = u64>,
 {
@@ -224,9 +225,9 @@ where
             truth: vec![0; ftl.map().logical_pages() as usize],
             levels: vec![None; geometry.pages()],
             pending: Vec::new(),
-            barred: Vec::new(),
+            blocked: Vec::new(),
             stalled: VecDeque::new(),
-            trays: vec![Vec::new(); 2 * ftl.trays()],
+            program_buffers: vec![Vec::new(); 2 * ftl.program_buffers()],
             units: Vec::new(),
             staged: false,
             alone: 0,
@@ -274,8 +275,8 @@ where
 
     /// Host operations inside, waiting ones included.
     pub(crate) fn inside(&self) -> usize {
-        let loaded: usize = self.trays.iter().map(Vec::len).sum();
-        self.host_pending + self.stalled.len() + self.barred.len() + loaded
+        let loaded: usize = self.program_buffers.iter().map(Vec::len).sum();
+        self.host_pending + self.stalled.len() + self.blocked.len() + loaded
     }
 
     /// Pages that one command programs.
@@ -287,8 +288,8 @@ where
     pub(crate) fn is_quiet(&self) -> bool {
         self.pending.is_empty()
             && self.stalled.is_empty()
-            && self.barred.is_empty()
-            && self.trays.iter().all(Vec::is_empty)
+            && self.blocked.is_empty()
+            && self.program_buffers.iter().all(Vec::is_empty)
     }
 
     // ── The host ────────────────────────────────────────────────────────────────────────────────
@@ -305,32 +306,35 @@ where
         if self.unit() == 1 {
             return self.place_or_wait(vec![lpn], prio);
         }
-        let home = self.ftl.tray_of(lpn);
-        let both = [home, home + self.ftl.trays()];
-        if both.into_iter().any(|at| self.trays[at].contains(&lpn)) {
+        let home = self.ftl.program_buffer_of(lpn);
+        let both = [home, home + self.ftl.program_buffers()];
+        if both.into_iter().any(|at| self.program_buffers[at].contains(&lpn)) {
             self.seen.absorbed += 1;
             return;
         }
         let urgent = prio == Prio::High && self.ftl.separates_urgent();
         let at = both[usize::from(urgent)];
-        self.trays[at].push(lpn);
+        self.program_buffers[at].push(lpn);
         // Now and then what is missing is padding, as after a while without writes.
-        if self.trays[at].len() == self.unit() || self.rng.below(4 * self.unit() as u32) == 0 {
+        if self.program_buffers[at].len() == self.unit()
+            || self.rng.below(4 * self.unit() as u32) == 0
+        {
             self.seal(at);
         }
     }
 
-    /// The pages of a tray are programmed, or wait for space.
+    /// The pages of a program buffer are programmed, or wait for space.
     fn seal(&mut self, at: usize) {
-        let pages = std::mem::take(&mut self.trays[at]);
-        let prio = if at < self.ftl.trays() { Prio::Normal } else { Prio::High };
+        let pages = std::mem::take(&mut self.program_buffers[at]);
+        let prio = if at < self.ftl.program_buffers() { Prio::Normal } else { Prio::High };
         self.place_or_wait(pages, prio);
     }
 
-    /// Whether there was anything in trays: it is programmed now, or waits for space.
+    /// Whether there was anything in program buffers: it is programmed now, or waits for space.
     fn seal_all(&mut self) -> bool {
-        let full: Vec<usize> =
-            (0..self.trays.len()).filter(|at| !self.trays[*at].is_empty()).collect();
+        let full: Vec<usize> = (0..self.program_buffers.len())
+            .filter(|at| !self.program_buffers[*at].is_empty())
+            .collect();
         for at in &full {
             self.seal(*at);
         }
@@ -378,9 +382,9 @@ where
 
     pub(crate) fn read(&mut self, lpn: Lpn) -> Result<(), Fault> {
         self.observe(lpn, AccessKind::Read, Prio::Normal);
-        if self.ftl.barred(lpn).is_some() {
-            self.seen.barred += 1;
-            self.barred.push(lpn);
+        if self.ftl.blocked(lpn).is_some() {
+            self.seen.blocked += 1;
+            self.blocked.push(lpn);
             return Ok(());
         }
         self.let_in(lpn)
@@ -420,7 +424,7 @@ where
             *served = (erases, mode, 0);
         }
         served.2 += 1;
-        let limit = if mode == Mode::Low { low } else { full };
+        let limit = if mode == Mode::LowDensity { low } else { full };
         ensure!(served.2 <= limit, "block {block} serves read {} of {limit}", served.2);
         Ok(())
     }
@@ -428,10 +432,10 @@ where
     pub(crate) fn trim(&mut self, lpn: Lpn) -> Result<(), Fault> {
         self.observe(lpn, AccessKind::Trim, Prio::Normal);
         self.seen.trims += 1;
-        for tray in &mut self.trays {
+        for program_buffer in &mut self.program_buffers {
             // What was never programmed was never there, for the FTL.
-            if let Some(place) = tray.iter().position(|page| *page == lpn) {
-                tray.remove(place);
+            if let Some(place) = program_buffer.iter().position(|page| *page == lpn) {
+                program_buffer.remove(place);
                 self.seen.absorbed += 1;
             }
         }
@@ -472,7 +476,7 @@ where
     fn seal_staged(&mut self) {
         if std::mem::take(&mut self.staged) {
             let now = self.now();
-            self.ftl.seal_staged_pages(now);
+            self.ftl.flush_buffered_pages(now);
         }
     }
 
@@ -483,13 +487,13 @@ where
         let now = self.now();
         let dies = self.ftl.geometry().dies() as u32;
         let mut die = 0;
-        while self.ftl.barred(lpn).is_some() && die < dies {
+        while self.ftl.blocked(lpn).is_some() && die < dies {
             self.ftl.settle(now);
             if !self.idle_now(DieId::from_u32(die))? {
                 die += 1;
             }
         }
-        if self.ftl.barred(lpn).is_some() {
+        if self.ftl.blocked(lpn).is_some() {
             ensure!(self.jobs_may_wait, "the read of page {lpn} waits in vain\n{}", self.drawing());
             return Ok(());
         }
@@ -637,15 +641,15 @@ where
             }
             self.take_jobs();
         }
-        if !self.barred.is_empty() {
+        if !self.blocked.is_empty() {
             let ftl = &self.ftl;
-            let (wait, go) = self.barred.drain(..).partition(|lpn| ftl.barred(*lpn).is_some());
-            self.barred = wait;
+            let (wait, go) = self.blocked.drain(..).partition(|lpn| ftl.blocked(*lpn).is_some());
+            self.blocked = wait;
             let go: Vec<Lpn> = go;
             for lpn in go {
                 // The one before may have been the last that its block endured.
-                if self.ftl.barred(lpn).is_some() {
-                    self.barred.push(lpn);
+                if self.ftl.blocked(lpn).is_some() {
+                    self.blocked.push(lpn);
                 } else {
                     self.let_in(lpn)?;
                 }
@@ -862,14 +866,14 @@ where
             self.dead = true;
             return Ok(());
         }
-        if !self.barred.is_empty() {
+        if !self.blocked.is_empty() {
             ensure!(
                 self.jobs_may_wait,
                 "{} reads wait in vain\n{}",
-                self.barred.len(),
+                self.blocked.len(),
                 self.drawing()
             );
-            self.barred.clear();
+            self.blocked.clear();
         }
         if let Some((lpns, prio)) = self.stalled.front().cloned() {
             let (lpn, late) = (lpns[0], self.place(&lpns, prio));
@@ -988,7 +992,7 @@ where
         for lpn in (0..pages).map(Lpn::from_u32) {
             self.read(lpn)?;
             while self.step()? {}
-            if !self.barred.is_empty() {
+            if !self.blocked.is_empty() {
                 self.drain()?;
             }
         }
@@ -1054,7 +1058,7 @@ where
     /// The end of a run at the end of the drive's life: what it holds can still be read.
     pub(crate) fn finish_worn_out(&mut self) -> Result<(), Fault> {
         self.stalled.clear();
-        self.trays.iter_mut().for_each(Vec::clear);
+        self.program_buffers.iter_mut().for_each(Vec::clear);
         while self.step()? {}
         self.compare()?;
         self.seen.worn_out += 1;
@@ -1078,7 +1082,7 @@ where
         self.seen.program = c.program;
         self.seen.erase = c.erase;
         self.seen.dropped += c.dropped;
-        self.seen.starved += c.starved;
+        self.seen.no_victim += c.no_victim;
         self.seen.overridden += c.overridden;
         self.seen.reprogrammed += c.reprogram;
         self.seen.second_lives += c.second_lives;

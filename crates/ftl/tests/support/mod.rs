@@ -2,14 +2,14 @@
 //! map that it is compared with, and drives drawn from a seed.
 
 mod drive;
-mod kit;
+mod policy_types;
 mod scenario;
 mod small;
 mod steps;
 
 pub(crate) use drive::{Drive, Fault, Sabotage, Seen, Taste};
-pub(crate) use kit::small_config;
-pub(crate) use kit::{
+pub(crate) use policy_types::small_config;
+pub(crate) use policy_types::{
     InOrder, Mix, NoRefresh, NoThrottle, Plain, Traditional, builtin, of_store, policies_of,
     policies_over,
 };

@@ -1,7 +1,7 @@
 //! Drives and workloads drawn from a seed, and the loop that runs them.
 
 use super::drive::{Drive, Fault, Seen, Taste};
-use ftl::{Config, Ftl, GcMarks, Kit, Lpn, Policies};
+use ftl::{Config, Ftl, GcMarks, Lpn, Policies, PolicyTypes};
 use kernel::{Bytes, Prio, Rng};
 use nand::{DieId, Geometry, Layouts, PageOrder, Shape, Store, Units};
 use policies::{Family, PolicySet};
@@ -298,7 +298,7 @@ impl Addresses {
 }
 
 /// Runs a scenario with the policies that `policies` makes, from an empty drive to a drained one.
-pub(crate) fn run<K: Kit>(
+pub(crate) fn run<K: PolicyTypes>(
     s: &Scenario,
     layouts: Layouts,
     policies: impl Fn() -> Policies<K>,
@@ -313,7 +313,7 @@ where
 }
 
 /// The workload of a scenario on an empty drive.
-pub(crate) fn work<K: Kit>(
+pub(crate) fn work<K: PolicyTypes>(
     s: &Scenario,
     drive: &mut Drive<K>,
     policies: &impl Fn() -> Policies<K>,
@@ -338,7 +338,7 @@ where
 }
 
 /// The operations of a scenario on a drive in any state.
-pub(crate) fn main_phase<K: Kit>(s: &Scenario, drive: &mut Drive<K>) -> Result<(), Fault>
+pub(crate) fn main_phase<K: PolicyTypes>(s: &Scenario, drive: &mut Drive<K>) -> Result<(), Fault>
 where
     K::Store: Store<Page = u64>,
 {

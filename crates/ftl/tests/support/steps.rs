@@ -1,6 +1,6 @@
 //! Jobs and host operations step by step: what an operation came to is told when the next is asked for.
 
-use ftl::{Ftl, JobId, Kit, Lpn, Next};
+use ftl::{Ftl, JobId, Lpn, Next, PolicyTypes};
 use kernel::Time;
 use nand::{Operation, Outcome, Store, Verb};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ pub(crate) struct Steps(BTreeMap<u32, Operation>);
 
 impl Steps {
     /// The operation of a job is done, if one is under way; what the job wants next.
-    pub(crate) fn next<K: Kit>(&mut self, ftl: &mut Ftl<K>, id: JobId, now: Time) -> Next {
+    pub(crate) fn next<K: PolicyTypes>(&mut self, ftl: &mut Ftl<K>, id: JobId, now: Time) -> Next {
         let next = match self.0.remove(&id.as_u32()) {
             Some(operation) => ftl.job_concluded(id, &operation, Outcome::Done, now),
             None => ftl.next(id, now),
@@ -28,14 +28,14 @@ impl Steps {
     }
 
     /// The same, where it must want an operation: which.
-    pub(crate) fn verb<K: Kit>(&mut self, ftl: &mut Ftl<K>, id: JobId, now: Time) -> Verb {
+    pub(crate) fn verb<K: PolicyTypes>(&mut self, ftl: &mut Ftl<K>, id: JobId, now: Time) -> Verb {
         assert_eq!(self.next(ftl, id, now), Next::Start);
         self.0[&id.as_u32()].verb
     }
 }
 
 /// The host's operation on a page is done; what a read found.
-pub(crate) fn host_done<K: Kit>(
+pub(crate) fn host_done<K: PolicyTypes>(
     ftl: &mut Ftl<K>,
     lpn: Lpn,
     data: <K::Store as Store>::Page,

@@ -21,11 +21,11 @@ impl Halved {
     /// Two pages for each slot of a low-density block.
     pub(crate) fn layouts(pages: u32) -> Layouts {
         let span = SlotSpan::new(0, (0, 1), (0, 2));
-        Layouts::new(pages).with(Mode::Low, Layout::new(2, vec![span]))
+        Layouts::new(pages).with(Mode::LowDensity, Layout::new(2, vec![span]))
     }
 
     fn mode(&self, block: BlockId) -> Mode {
-        if block.as_u32().is_multiple_of(self.every) { Mode::Low } else { Mode::Full }
+        if block.as_u32().is_multiple_of(self.every) { Mode::LowDensity } else { Mode::Full }
     }
 }
 
@@ -35,7 +35,7 @@ impl Watch for Halved {
     }
 
     fn on_open(&mut self, block: BlockId, _: StreamId, _: Role) {
-        self.opened += u64::from(self.mode(block) == Mode::Low);
+        self.opened += u64::from(self.mode(block) == Mode::LowDensity);
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {

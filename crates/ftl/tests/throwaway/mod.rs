@@ -3,8 +3,8 @@
 
 mod halved;
 mod partly;
+mod reprogrammed;
 mod rewriter;
-mod squeezed;
 mod twice;
 
 use crate::support::{
@@ -17,8 +17,8 @@ use kernel::Idx;
 use nand::cells::Bits;
 use nand::{BlockId, Layouts, Mode, Source};
 use partly::Partly;
+use reprogrammed::Reprogrammed;
 use rewriter::Rewriter;
-use squeezed::Squeezed;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use twice::Twice;
@@ -196,7 +196,7 @@ fn blocks_are_squeezed_in_place() {
     let acts = Acts::default();
     let run = |s: &Scenario| {
         let layouts = Layouts::new(s.shape.pages_per_block);
-        acts.run(s, layouts, || (Traditional, Squeezed::default(), Plain))
+        acts.run(s, layouts, || (Traditional, Reprogrammed::default(), Plain))
     };
     let scenario = drives(1, 75, &[4, 6, 9, 12, 66]);
     let Some(seen) = sweep(0..200, scenario, run) else { return };
@@ -220,7 +220,7 @@ fn partly_written_blocks_of_low_density() {
     let acts = Acts::default();
     let run = |s: &Scenario| {
         let layouts = Layouts::new(s.shape.pages_per_block);
-        acts.run(s, layouts, || (Rewriter::new(), partly(s, Mode::Low), Plain))
+        acts.run(s, layouts, || (Rewriter::new(), partly(s, Mode::LowDensity), Plain))
     };
     let Some(seen) = sweep(0..80, drives(4, 70, &[4, 6, 9, 12, 66]), run) else { return };
     assert!(seen.program[Source::Rewrite] > 1_000, "{seen:?}");
@@ -240,11 +240,11 @@ fn partly_written_blocks_among_halved_ones() {
 }
 
 #[test]
-fn squeezed_blocks_among_halved_ones() {
+fn reprogrammed_blocks_among_halved_ones() {
     let acts = Acts::default();
     let run = |s: &Scenario| {
         let layouts = Halved::layouts(s.shape.pages_per_block);
-        acts.run(s, layouts, || (Rewriter::new(), Squeezed::default(), Halved::every(4)))
+        acts.run(s, layouts, || (Rewriter::new(), Reprogrammed::default(), Halved::every(4)))
     };
     let Some(seen) = sweep(0..80, drives(3, 66, &[4, 6, 8, 12, 66]), run) else { return };
     assert!(seen.reprogrammed > 200 && seen.program[Source::Rewrite] > 500, "{seen:?}");

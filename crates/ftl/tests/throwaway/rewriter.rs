@@ -45,15 +45,15 @@ impl Watch for Rewriter {
 
 impl Cost for Rewriter {
     fn initial(&self) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {
         match w.tag.source {
-            Source::Host => Level::Low,
+            Source::Host => Level::LowCost,
             Source::Rewrite => {
                 self.written += 1;
-                Level::High
+                Level::HighCost
             }
             _ => w.stored.expect("a move knows the level of what it copies"),
         }
@@ -62,7 +62,7 @@ impl Cost for Rewriter {
     fn follow(&mut self, access: &Access, stored: Option<Level>) {
         let worth = access.kind == AccessKind::Read
             && self.reads[access.lpn] == 2
-            && stored.is_some_and(|level| level != Level::High);
+            && stored.is_some_and(|level| level != Level::HighCost);
         if worth {
             self.worth.push_back(access.lpn);
         }

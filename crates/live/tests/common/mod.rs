@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests wait for servers")]
 
-use floatgate_live::{Address, Options, Pace, Ready};
+use floatgate_live::{Address, Options, Ready, TimePace};
 use serde_json::{Value, json};
 use ssd::config::{Layers, load, render};
 use ssd::workload::{ReadOptions, open_trace};
@@ -94,14 +94,14 @@ pub(crate) struct Server {
 impl Server {
     /// Serves a drive from memory with the fast clock.
     pub(crate) fn new(drive: &Drive) -> Self {
-        Self::with(drive, Arc::new(Folder::new()), None, Pace::Fast)
+        Self::with(drive, Arc::new(Folder::new()), None, TimePace::Fast)
     }
 
     pub(crate) fn with(
         drive: &Drive,
         folder: Arc<Folder>,
         store: Option<PathBuf>,
-        pace: Pace,
+        pace: TimePace,
     ) -> Self {
         let options = Options {
             address: Address::Unix(folder.path("s")),
@@ -116,7 +116,10 @@ impl Server {
         let stopped = Arc::clone(&stop);
         let of_thread = drive.clone();
         let thread = std::thread::spawn(move || {
-            let session = ssd::open_session(&of_thread, &mut NoCache, &mut |_| true);
+            let session =
+                ssd::open_session(&of_thread, ssd::Client::BlockDevice, &mut NoCache, &mut |_| {
+                    true
+                });
             let session = session.expect("it is fit for it");
             let (report, how) = ready.serve(session, &stopped, &mut |_| true).expect("it serves");
             (report.value().clone(), how)

@@ -1,16 +1,16 @@
 //! The bits of a drive in a run.
 
-use super::wom::Planes;
+use super::wom::BitPlanes;
 use super::wordlines::Wordlines;
 use crate::{BlockId, Geometry, Layouts, Mode, PageRange, Ppn, Store};
 use kernel::{Idx, IndexVec, Rng};
 
 /// Cells that hold the bits of every page: a store for runs that check data on bits.
 ///
-/// A page is 64 bits, a scrambled form of the version that [`Versions`](crate::Versions) would keep,
-/// and every bit of it goes through cells: programmed upward, sensed at the references of the block's
-/// mode. A program that would need a cell to be lowered stops the run, as would a version that was
-/// not read back.
+/// A page is 64 bits: a scrambled form of the version that [`Versions`](crate::Versions) would
+/// keep. Every bit goes through cells: it is programmed upward, and sensed at the references of the
+/// block's mode. The run stops if a program would have to lower a cell, or if a read returns
+/// another version.
 ///
 /// * *Full*: a page is a type of its wordline.
 /// * *Low*: pages below the last type, on guarded levels.
@@ -55,7 +55,7 @@ fn unscrambled(word: u64) -> u64 {
     word.swap_bytes().wrapping_mul(UNSCRAMBLE)
 }
 
-/// Which of the two slots of a group of three pages.
+/// One of the two slots of a group of three pages.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Part {
     /// A whole page and the first half of the next.
@@ -95,7 +95,7 @@ impl Bits {
 
     fn program(&mut self, block: BlockId, page: u32, word: u64) {
         let (wordline, page_type) = self.place(block, page);
-        let done = if self.mode[block] == Mode::Low {
+        let done = if self.mode[block] == Mode::LowDensity {
             self.cells.program_guarded(wordline, page_type, &[word])
         } else {
             self.cells.program(wordline, page_type, &[word])
@@ -111,7 +111,7 @@ impl Bits {
     fn sense(&self, block: BlockId, page: u32) -> u64 {
         let (wordline, page_type) = self.place(block, page);
         let mut word = [0];
-        if self.mode[block] == Mode::Low {
+        if self.mode[block] == Mode::LowDensity {
             self.cells.sense_guarded(wordline, page_type, &mut word);
         } else {
             self.cells.sense(wordline, page_type, &mut word);
@@ -120,7 +120,7 @@ impl Bits {
     }
 
     /// The cells of one slot of a coded group.
-    fn planes(&self, block: BlockId, part: Part, pages: PageRange) -> Planes {
+    fn planes(&self, block: BlockId, part: Part, pages: PageRange) -> BitPlanes {
         let [a, b] = [pages.first, pages.end() - 1];
         let cells = match part {
             Part::First => {
@@ -134,12 +134,12 @@ impl Bits {
                 [(shared >> 32) as u32, whole as u32, (whole >> 32) as u32]
             }
         };
-        Planes { cells }
+        BitPlanes { cells }
     }
 
     fn write_coded(&mut self, block: BlockId, part: Part, pages: PageRange, word: u64) {
         let planes = if self.mode[block] == Mode::Wom1 {
-            Planes::first(word)
+            BitPlanes::first(word)
         } else {
             // Read before write: values that do not change keep their cells.
             self.planes(block, part, pages).over(word)
@@ -161,9 +161,9 @@ impl Bits {
         }
     }
 
-    /// These cells if power fails while one command writes slots of a block: of each wordline any share
-    /// of what its cells had to rise, from nothing to all of it. What waits in the controller survives
-    /// there.
+    /// These cells if power fails while one command writes slots of a block. In each wordline, the
+    /// cells have risen by any share of the way, from nothing to all of it. Data that waits in the
+    /// controller survives.
     #[must_use]
     pub fn cut_short(&self, block: BlockId, pages: &[(Ppn, u64)], rng: &mut Rng) -> Self {
         let mut after = self.clone();
@@ -250,7 +250,7 @@ impl Store for Bits {
     }
 
     fn reprogram_to_low(&mut self, block: BlockId) {
-        self.mode[block] = Mode::Low;
+        self.mode[block] = Mode::LowDensity;
         let top = self.geometry.shape().bits_per_cell - 1;
         for w in 0..self.wordlines {
             let wordline = (block.as_u32() * self.wordlines + w) as usize;
@@ -357,7 +357,9 @@ mod tests {
                     })
                     .collect();
                 a.reprogram_to_low(block, 200);
-                kept.retain(|(ppn, _)| a.layouts().is_slot(Mode::Low, a.geometry().split(*ppn).1));
+                kept.retain(|(ppn, _)| {
+                    a.layouts().is_slot(Mode::LowDensity, a.geometry().split(*ppn).1)
+                });
                 assert!(kept.iter().all(|(p, d)| a.read(*p) == *d), "after {written} pages");
                 // The rest of the block is written at low density.
                 while let Some(slot) = a.next_slot(block) {

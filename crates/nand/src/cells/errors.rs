@@ -29,8 +29,8 @@ pub fn flip(words: &mut [u64], rate: f64, rng: &mut Rng) -> u32 {
 
 /// How many of `bits` err, each with probability `rate`: binomial.
 ///
-/// Where few are expected, counted from gap to gap; where more than 200 are, the normal
-/// approximation, whose relative error is below the spread by then.
+/// Few expected errors are counted from gap to gap. Above 200 the normal approximation is used,
+/// whose relative error is below the spread by then.
 pub fn errors(bits: u64, rate: f64, rng: &mut Rng) -> u64 {
     if rate <= 0.0 {
         return 0;

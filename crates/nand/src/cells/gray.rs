@@ -1,9 +1,9 @@
-//! Which bits a level means.
+//! The code from levels to bits.
 //!
-//! Level 0 is erased, and programming only raises. A level means one bit for each page type; type 0
-//! is the least significant bit. At each boundary between two levels exactly one type changes: 1, 2,
-//! 4 and 8 of them from type 0 upward, as in IPR's Fig. 5 (Vr1 to Vr7 flip MSB, CSB, MSB, LSB, MSB,
-//! CSB, MSB). Erased cells read 1 everywhere.
+//! Level 0 is erased, and programming only raises. A level stands for one bit of each page type;
+//! type 0 is the least significant bit. At each boundary between two levels exactly one type
+//! changes: 1, 2, 4 and 8 times from type 0 upward. IPR's Fig. 5 has the same (Vr1 to Vr7 flip MSB,
+//! CSB, MSB, LSB, MSB, CSB, MSB). Erased cells read 1 everywhere.
 
 /// Levels of the densest cells.
 pub const LEVELS: usize = 16;
@@ -21,7 +21,7 @@ pub struct GrayMap {
 }
 
 impl GrayMap {
-    /// The code of cells of so many bits, 1 to 4.
+    /// The code of cells of 1 to 4 bits.
     pub fn new(bits: u32) -> Self {
         assert!((1..=4).contains(&bits), "no such cell");
         let mut map = Self {
@@ -35,7 +35,7 @@ impl GrayMap {
             map.guarded[level as usize] = map.sensed(level, 1, 0..bits - 1);
         }
         for level in 0..map.levels() {
-            map.in_place[level as usize] = map.squeezed(level);
+            map.in_place[level as usize] = map.find_reprogrammed(level);
         }
         map
     }
@@ -56,7 +56,7 @@ impl GrayMap {
         (1..self.levels()).filter(move |boundary| boundary.trailing_zeros() == zeros)
     }
 
-    /// What is sensed at each boundary of some types, with references `higher` boundaries up.
+    /// The result of sensing each boundary of some types, with references `higher` boundaries up.
     fn sensed(&self, level: u8, higher: u8, types: std::ops::Range<u32>) -> u8 {
         types.fold(0, |bits, page_type| {
             let below = self.boundaries(page_type).filter(|k| k + higher <= level).count();
@@ -86,17 +86,17 @@ impl GrayMap {
         level == 0 || level % 2 == 1
     }
 
-    /// Where reprogramming in place puts a cell: the lowest guarded level that means, under guard
-    /// levels, what its lower bits mean now.
-    fn squeezed(&self, level: u8) -> u8 {
+    /// The level after reprogramming in place: the lowest guarded level that, under guard levels,
+    /// stands for the present lower bits.
+    fn find_reprogrammed(&self, level: u8) -> u8 {
         let lower = self.means(level) & !(1 << (self.bits - 1));
         let same = |to: u8| self.is_guarded(to) && self.means_guarded(to) == lower;
         self.raise(level, same).expect("the pairs of a Gray code keep their lower bits")
     }
 
-    /// Where reprogramming in place puts a cell at `level` (IPR Fig. 5): every pair of levels that
-    /// differs in the most significant bit alone is joined at its upper level, which leaves the
-    /// lower one empty; the lowest pair stays as it is.
+    /// The level of a cell at `level` after reprogramming in place (IPR Fig. 5). Each pair of
+    /// levels that differs only in the most significant bit is joined at its upper level, which
+    /// leaves the lower one empty. The lowest pair stays as it is.
     pub fn reprogrammed(&self, level: u8) -> u8 {
         self.in_place[level as usize]
     }

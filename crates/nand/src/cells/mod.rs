@@ -1,12 +1,15 @@
 //! Cells that hold bits.
 //!
-//! The rest of this crate counts pages; here a page is bits, a bit is where the level of a cell lies
-//! among the references, and programming can only raise levels. It is there to show that what the
-//! simulator takes for granted is possible: that in-place reprogramming keeps the lower bits (Wu et
-//! al., "Flash Read Disturb Management Using Adaptive Cell Bit-Density with In-Place
-//! Reprogramming", called IPR), that two generations fit between two erases (Grupp et al., MICRO
-//! 2009, called Grupp, Table 5), which pages suffer when one is programmed again, and that the
-//! error rates of [`crate::physics`] are those of cells.
+//! The rest of this crate counts pages. In this module a page consists of bits, a bit is the
+//! position of a cell's level among the references, and programming can only raise levels.
+//!
+//! The module shows that the assumptions of the simulator are possible:
+//!
+//! * In-place reprogramming keeps the lower bits (Wu et al., "Flash Read Disturb Management Using
+//!   Adaptive Cell Bit-Density with In-Place Reprogramming", called IPR).
+//! * Two generations fit between two erases (Grupp et al., MICRO 2009, called Grupp, Table 5).
+//! * The right pages suffer when one is programmed again.
+//! * The error rates of [`crate::physics`] are those of cells.
 //!
 //! | what | where |
 //! |---|---|

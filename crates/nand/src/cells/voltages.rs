@@ -24,7 +24,7 @@ pub struct Voltages {
     volts: Vec<u8>,
 }
 
-/// What a block is programmed with, and what it goes through until it is sensed.
+/// The steps with which a block is programmed, and its history until it is sensed.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct History {
     /// The program step in volts.
@@ -69,7 +69,7 @@ impl Alias {
 }
 
 impl Voltages {
-    /// A block of so many wordlines of so many cells (64 for each word).
+    /// A block of `wordlines` with `64 * words` cells each.
     pub fn new(cell: Cell, wordlines: usize, words: usize) -> Self {
         // Half the distance of two levels, in so many units that the highest level is well inside.
         let parts = [16.0, 16.0, 10.0, 6.0][cell.bits() as usize - 1];
@@ -98,7 +98,7 @@ impl Voltages {
         let History { step_volts, cycles, hours } = *history;
         let above =
             |i: usize| self.cell.above(level, i as f64 * self.unit, step_volts, cycles, hours);
-        // What lies beyond an end is at the end.
+        // An index beyond an end counts as the end.
         let edge = |i: usize| match i {
             0 => 1.0,
             UNITS => 0.0,
@@ -148,7 +148,7 @@ impl Voltages {
         }
     }
 
-    /// Moves every cell of a wordline by so many units, up or down, as far as there are units.
+    /// Moves every cell of a wordline by `units`, up or down, and not beyond the last unit.
     pub fn shift(&mut self, wordline: usize, units: i8) {
         let cells = self.cells(wordline);
         for volts in &mut self.volts[cells] {
@@ -156,7 +156,7 @@ impl Voltages {
         }
     }
 
-    /// Senses a page with every reference moved by so many units.
+    /// Senses a page with every reference moved by `moved` units.
     pub fn sense(&self, wordline: usize, page_type: u32, moved: i32, out: &mut [u64]) {
         let boundaries = self.map.boundaries(page_type);
         let references: Vec<i32> = boundaries.map(|b| self.first_above(b.into()) + moved).collect();

@@ -1,11 +1,10 @@
 //! The write-once code of Grupp's Table 5: two bits in three cells, written twice between erases.
 //!
 //! Programming turns 1 into 0 only. The first generation has at most one 0 in three, the second at
-//! most one 1; so what was stored says which generation it is. Of the sixteen overwrites thirteen
-//! can be programmed. The other three are those that would write the value that is there: its two
-//! words are complements, and each keeps one bit that the other lacks. So the cells are read before
-//! they are programmed, and stay as they are where the value is the same (Grupp 4.2; there the
-//! sentence speaks of 1s where the table has 0s).
+//! most one 1, so the stored word shows its generation. Of the sixteen overwrites thirteen can be
+//! programmed. The other three write the value that is there: its two words are complements, and
+//! each keeps one bit that the other lacks. So the cells are read first, and stay as they are if
+//! the value is the same. (In Grupp 4.2 the sentence has 1s and the table 0s.)
 //!
 //! A logical page of 64 bits is 32 values: bit `i` and bit `i + 32` make value `i`. Its three bit
 //! planes, 96 cells, are worked on as words.
@@ -30,12 +29,12 @@ pub fn over(word: u8, new: u8) -> u8 {
 
 /// Three bit planes of 32 values each: the cells of one logical page.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Planes {
+pub struct BitPlanes {
     /// The most significant cell of each word first.
     pub cells: [u32; 3],
 }
 
-impl Planes {
+impl BitPlanes {
     /// A logical page in the first generation.
     pub fn first(data: u64) -> Self {
         let (high, low) = ((data >> 32) as u32, data as u32);
@@ -105,10 +104,11 @@ mod tests {
     fn planes_are_the_table_for_all_pairs_at_every_place() {
         for place in 0..32 {
             let page = |v: u64| (v >> 1) << (place + 32) | (v & 1) << place;
-            let word =
-                |p: Planes| p.cells.iter().fold(0, |w, plane| w << 1 | (plane >> place & 1) as u8);
+            let word = |p: BitPlanes| {
+                p.cells.iter().fold(0, |w, plane| w << 1 | (plane >> place & 1) as u8)
+            };
             for old in 0..4_u8 {
-                let first = Planes::first(page(old.into()));
+                let first = BitPlanes::first(page(old.into()));
                 assert_eq!(word(first), FIRST[old as usize]);
                 assert_eq!(first.data(), page(old.into()));
                 for new in 0..4_u8 {
@@ -125,15 +125,15 @@ mod tests {
         let mut rng = Rng::named(1, "cells/wom");
         for _ in 0..20_000 {
             let (old, new) = (rng.bits(), rng.bits());
-            let first = Planes::first(old);
+            let first = BitPlanes::first(old);
             let second = first.over(new);
             assert_eq!((first.data(), second.data()), (old, new));
             assert!(first.can_become(second));
         }
     }
 
-    /// When power fails, some cells of a word have turned and some have not. What is read then may
-    /// be a value that nobody wrote: pages need a checksum of their own.
+    /// When power fails, some cells of a word have turned and some have not. A read then may return
+    /// a value that was never written, so pages need a checksum of their own.
     #[test]
     fn half_a_word_may_be_another_value() {
         let (mut known, mut strange) = (0, 0);
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_third_generation_does_not_fit() {
-        let (first, second) = (Planes::first(0), Planes::first(0).over(u64::MAX));
+        let (first, second) = (BitPlanes::first(0), BitPlanes::first(0).over(u64::MAX));
         assert!(first.can_become(second) && !second.can_become(second.over(0xffff_ffff)));
     }
 }

@@ -19,8 +19,8 @@ pub struct TooLow {
 
 /// Wordlines of cells of one kind. A page is a type of a wordline, as words of 64 bits.
 ///
-/// Levels are a byte each; an operation looks the next level of each cell up in a table of its own,
-/// so that a page costs about a nanosecond for each of its bits.
+/// Levels are a byte each. An operation looks up the next level of each cell in a table of its own,
+/// so a page costs about a nanosecond for each of its bits.
 #[derive(Clone, Debug)]
 pub struct Wordlines {
     map: GrayMap,
@@ -34,7 +34,7 @@ pub struct Wordlines {
 /// The next level of a cell by its bit and its level.
 type Table = [u8; 2 * LEVELS];
 
-/// Where there is no next level.
+/// There is no next level.
 const NOWHERE: u8 = u8::MAX;
 
 fn table(map: &GrayMap, to: impl Fn(u8, u8) -> Option<u8>) -> Table {
@@ -49,7 +49,7 @@ fn table(map: &GrayMap, to: impl Fn(u8, u8) -> Option<u8>) -> Table {
 }
 
 impl Wordlines {
-    /// Erased wordlines of so many cells (64 for each word) of so many bits.
+    /// Erased wordlines with `64 * words` cells of `bits` bits each.
     pub fn new(bits: u32, wordlines: usize, words: usize) -> Self {
         Self {
             map: GrayMap::new(bits),
@@ -59,7 +59,7 @@ impl Wordlines {
         }
     }
 
-    /// What levels mean.
+    /// The bits that levels stand for.
     pub fn map(&self) -> &GrayMap {
         &self.map
     }
@@ -107,11 +107,11 @@ impl Wordlines {
         Ok(())
     }
 
-    /// Programs a page as a chip does, which takes it that no later type of the wordline, and not
-    /// this one, has been programmed yet: it senses the earlier types with references just above the
-    /// levels that such cells can be at (where chips put them is not published; this is the lowest
-    /// place). True cells are not there any more once the page has been programmed, are taken for
-    /// others, and rise to where those belong.
+    /// Programs a page as a chip does. A chip assumes that neither this type nor a later type of
+    /// the wordline has been programmed yet. It senses the earlier types with references just above
+    /// the levels that such cells can have. (Chips do not publish these references; this is the
+    /// lowest place.) After the page has been programmed, its cells are higher than that. They are
+    /// taken for others and rise to the levels of those.
     pub fn program_unaware(&mut self, wordline: usize, page_type: u32, data: &[u64]) {
         let map = &self.map;
         // Levels that are possible before this type: multiples of this.
@@ -122,7 +122,7 @@ impl Wordlines {
             let wanted = map.means(taken_for) & earlier | bit << page_type;
             let both = earlier | 1 << page_type;
             let fits = |to: u8| map.means(to) & both == wanted;
-            // Where none is left, verifying succeeds at once: the cell stays.
+            // If no level is left, verifying succeeds at once and the cell stays.
             Some(map.raise(level, fits).unwrap_or(level))
         };
         let table = table(map, to);

@@ -2,8 +2,8 @@
 
 use super::Recovery;
 
-/// The share of their fresh program time that cells lose over their rated life: nearly half with
-/// one bit, 10 to 15 % with two (Grupp 3.3); cells of more bits are taken to be like those of two.
+/// The share of their new program time that cells lose over their rated life: nearly half with one
+/// bit, 10 to 15 % with two (Grupp 3.3). Cells of more bits are assumed to be like those of two.
 pub fn speed_up_at_rating(bits: u32) -> f64 {
     if bits == 1 { 0.5 } else { 0.125 }
 }

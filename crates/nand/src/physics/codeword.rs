@@ -5,9 +5,9 @@ use super::math::where_reaches;
 /// A codeword of an error-correcting code.
 ///
 /// The limits of [`Ldpc`](super::Ldpc) are raw bit error rates at which a drive still keeps its
-/// promise of uncorrectable errors. A code that keeps a promise of `uber` up to a rate behaves, by
-/// the usual equivalence, like one that corrects a fixed number of errors: the least for which
-/// the binomial tail at that rate keeps the promise. What happens beyond the limit follows from it.
+/// promise of uncorrectable errors. A code that keeps a promise of `uber` up to a rate is usually
+/// modelled as one that corrects a fixed number of errors. That number is the least for which the
+/// binomial tail at that rate keeps the promise. The failures beyond the limit follow from it.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Codeword {
     data_bits: u32,
@@ -15,8 +15,8 @@ pub struct Codeword {
 }
 
 impl Codeword {
-    /// A codeword of so many data bits (at least 1) at a code rate: the share of data, above 0 and
-    /// at most 1.
+    /// A codeword of `data_bits` (at least 1) at a code rate: the share of data, above 0 and at
+    /// most 1.
     pub fn new(data_bits: u32, code_rate: f64) -> Self {
         assert!(data_bits > 0 && code_rate > 0.0 && code_rate <= 1.0, "no such code");
         Self { data_bits, bits: (f64::from(data_bits) / code_rate).round() as u32 }
@@ -34,8 +34,8 @@ impl Codeword {
 
     /// The probability that more than `errors` of its bits are wrong at a raw bit error rate.
     ///
-    /// A sum of one side of the binomial distribution from its greatest term on, in units of that
-    /// term, whose logarithm is taken, so that 1e-300 comes out as well as 0.5.
+    /// A sum of one side of the binomial distribution, from its greatest term on, in units of that
+    /// term. The logarithm of the term is taken, so 1e-300 is as exact as 0.5.
     pub fn failure(&self, errors: u32, rber: f64) -> f64 {
         if errors >= self.bits || rber <= 0.0 {
             return 0.0;

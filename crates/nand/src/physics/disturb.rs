@@ -1,4 +1,4 @@
-//! What reading and programming do to the neighbours.
+//! The effects of reading and programming on neighbouring pages.
 
 use super::Cell;
 
@@ -6,14 +6,14 @@ use super::Cell;
 /// that grows with cycles: 1.69e-9·(N/3000)^1.47.
 ///
 /// Least squares, in logarithms, over seven slopes of Cai et al., "Read Disturb Errors in MLC NAND
-/// Flash Memory", DSN 2015, Fig. 3 (2y-nm MLC, 2000 to 15,000 cycles; values as recalled); the
-/// largest residual is 8.3 %, and a test repeats the fit. There errors grow in proportion to the
-/// reads up to some 100,000.
+/// Flash Memory", DSN 2015, Fig. 3. The chips are 2y-nm MLC at 2000 to 15,000 cycles, and the
+/// values are as recalled. The largest residual is 8.3 %, and a test repeats the fit. In the
+/// figure, errors grow in proportion to the reads up to some 100,000.
 const SLOPE: (f64, f64) = (1.69e-9, 1.47);
 
-/// Reads that a block endures before its data must move: 1 M, 100 K, 10 K for one to three bits
-/// (Wu et al., "Flash Read Disturb Management Using Adaptive Cell Bit-Density with In-Place
-/// Reprogramming", called IPR here, I and II.A); 1 K for four, by the same ratio (assumed).
+/// Reads that a block endures before its data must move: 1 M, 100 K and 10 K for one to three bits.
+/// Four bits have 1 K, by the same ratio (assumed). The source is I and II.A of IPR: Wu et al.,
+/// "Flash Read Disturb Management Using Adaptive Cell Bit-Density with In-Place Reprogramming".
 pub fn read_limit(bits: u32) -> u32 {
     10_u32.pow(7 - bits)
 }
@@ -39,10 +39,10 @@ pub fn read_slope(cell: &Cell, page_type: usize, cycles: f64) -> f64 {
 /// Grupp here, 3.5).
 pub const HARMLESS_REPROGRAMS: u32 = 100;
 
-/// The raw bit error rate of the page that shares cells with one that is programmed again
-/// `times` over its data: nearly all of it is lost at the first time where cells hold several bits,
-/// and nothing for the first hundred where they hold one (Grupp 3.5). What comes after those
-/// hundred the paper only plots; here the page counts as lost.
+/// The raw bit error rate of the page that shares cells with one that is programmed `times` more
+/// over its data (Grupp 3.5). Cells of several bits lose nearly all of it at the first time. Cells
+/// of one bit lose nothing in the first hundred. The paper only plots what follows; here the page
+/// counts as lost.
 pub fn reprogrammed_partner(bits: u32, times: u32) -> f64 {
     let harmless = if bits == 1 { HARMLESS_REPROGRAMS } else { 0 };
     if times > harmless { 0.5 } else { 0.0 }

@@ -1,8 +1,8 @@
 //! Wear of in-place reprogramming (IPR III.D, Fig. 7).
 
-/// Wear of a program–reprogram–erase cycle in plain cycles, from a test to destruction: (X0 − Xr) ÷
-/// (Xr·r) + 1, where a block endures X0 cycles without, and Xr with `rate` reprograms per cycle
-/// (IPR III.D).
+/// Wear of a program–reprogram–erase cycle in plain cycles, from a test to destruction (IPR III.D):
+/// (X0 − Xr) ÷ (Xr·r) + 1. A block endures X0 cycles without reprograms, and Xr with `rate`
+/// reprograms per cycle.
 pub fn measured_wear(plain_cycles: f64, cycles_with: f64, rate: f64) -> f64 {
     (plain_cycles - cycles_with) / (cycles_with * rate) + 1.0
 }
@@ -14,16 +14,16 @@ pub const FLAT: (f64, f64) = (0.2, 1.2);
 /// the share `rate` of its cycles (0 to 1).
 ///
 /// Of Fig. 7 only the sentence survives: falling with the rate, 1.2 from 0.2 upward. Below 0.2 this
-/// is the steepest curve that the sentence allows: more reprogramming never prolongs a block's
-/// life, so that rate·(wear − 1) cannot fall, and one reprogram without an erase wears no more than
-/// a whole cycle, so that wear is at most 2 (assumed). The truth lies between this and 1.2.
+/// is the steepest curve that the sentence allows. More reprogramming never prolongs a block's
+/// life, so rate·(wear − 1) cannot fall. One reprogram without an erase wears no more than a whole
+/// cycle, so wear is at most 2 (assumed). The truth lies between this curve and 1.2.
 pub fn wear(rate: f64) -> f64 {
     let (flat_from, flat) = FLAT;
     if rate >= flat_from { flat } else { (1.0 + flat_from * (flat - 1.0) / rate).min(2.0) }
 }
 
-/// What [`wear`] adds to a plain cycle, in thousandths of a cycle: what
-/// [`Array::reprogram_to_low`](crate::Array::reprogram_to_low) takes.
+/// The surcharge of [`wear`] on a plain cycle, in thousandths of a cycle, for
+/// [`Array::reprogram_to_low`](crate::Array::reprogram_to_low).
 pub fn surcharge(rate: f64) -> u16 {
     ((wear(rate) - 1.0) * 1000.0).round() as u16
 }

@@ -1,9 +1,9 @@
 //! Programming in steps, and the raw bit errors that the width of a step, wear and time leave.
 //!
 //! Incremental-step pulse programming raises a cell by one step after the other (`ΔVpp`) until it
-//! passes a verify voltage, so that a programmed level is spread evenly over a step; noise blurs
-//! it. A read compares with fixed references midway between levels. The error rate of a boundary is
-//! the exact convolution of the even spread with Gaussian noise.
+//! passes a verify voltage. So a programmed level is spread evenly over a step, and noise blurs it.
+//! A read compares with fixed references midway between levels. The error rate of a boundary is the
+//! exact convolution of the even spread with Gaussian noise.
 
 use super::math::{mean_upper_tail, upper_tail, where_reaches};
 
@@ -25,9 +25,9 @@ pub fn step_of_time(traditional: f64, time: f64) -> f64 {
     STEP_VOLTS * traditional / time
 }
 
-// The reference cell: an MLC rated 3000 cycles, in volts. Form and constants are those of Pan,
-// Dong and Zhang (FAST 2011, HPCA 2012) as far as they are recalled and found in a public
-// re-implementation; what is assumed or fitted says so.
+// The reference cell: an MLC rated 3000 cycles, in volts. Form and constants are those of Pan, Dong
+// and Zhang (FAST 2011, HPCA 2012), as recalled and as found in a public re-implementation. Assumed
+// and fitted constants are marked.
 
 /// Mean and deviation of erased cells (as published).
 const ERASED: (f64, f64) = (1.4, 0.35);
@@ -46,8 +46,9 @@ const WRITE_NOISE: f64 = 0.073;
 /// Random telegraph noise: λ = `TELEGRAPH`·N^0.62, taken as Gaussian of the same variance, 2λ²
 /// (as recalled).
 const TELEGRAPH: f64 = 2.7e-4;
-/// Retention: mean shift `K_S`·(x − x0)·`K_D`·N^0.4·ln(1 + t/1 h) of a level at x, variance
-/// `K_S`·(x − x0)·`K_M`·N^0.5·ln(1 + t/1 h); x0 is the mean of erased cells (as published).
+/// Retention (as published): a level at x moves by `K_S`·(x − x0)·`K_D`·N^0.4·ln(1 + t/1 h) in the
+/// mean. The variance is `K_S`·(x − x0)·`K_M`·N^0.5·ln(1 + t/1 h). Here x0 is the mean of erased
+/// cells.
 const K_S: f64 = 0.38;
 const K_D: f64 = 4e-4;
 const K_M: f64 = 4e-6;
@@ -57,18 +58,18 @@ const REFERENCE_CYCLES: f64 = 3000.0;
 /// Cells of one kind: bits, and what they are rated for.
 ///
 /// A rating is a promise about errors: at the end of its rated cycles a part still keeps data for
-/// its retention time (JESD218). So a cell of any kind at a share of its rating is taken to be like
-/// the reference cell at the same share of 3000 cycles, with everything in proportion to the
-/// distance between its levels. (Assumed: per-part constants are not published.) A cell of one bit
-/// keeps the reference cell's highest level and senses a whole spacing below it.
+/// its retention time (JESD218). So a cell of any kind is assumed to be like the reference cell at
+/// the same share of its rating. All voltages scale with the distance between levels. (Assumed:
+/// per-part constants are not published.) A cell of one bit keeps the reference cell's highest
+/// level and senses a whole spacing below it.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Cell {
     bits: u32,
     rated_cycles: f64,
 }
 
-/// Where the cells of one level lie, in volts: for a programmed level an even spread over a program
-/// step around its middle, blurred by Gaussian noise; for erased cells the noise alone.
+/// The distribution of the cells of one level, in volts. A programmed level is an even spread over
+/// a program step around its middle, blurred by Gaussian noise. Erased cells have only the noise.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Volts {
     /// From the middle of the erased cells up to the middle of the level as it was programmed.
@@ -80,7 +81,7 @@ pub struct Volts {
 }
 
 impl Cell {
-    /// Cells of 1 to 4 bits, rated for so many cycles (above 0).
+    /// Cells of 1 to 4 bits, rated for `rated_cycles` (above 0).
     pub fn new(bits: u32, rated_cycles: f64) -> Self {
         assert!((1..=4).contains(&bits) && rated_cycles > 0.0, "no such cell");
         Self { bits, rated_cycles }
@@ -108,7 +109,8 @@ impl Cell {
         (1..1_u32 << self.bits).filter(move |boundary| boundary.trailing_zeros() == zeros)
     }
 
-    /// Where cells of a level (0: erased) lie at `cycles` program/erase cycles after `hours`.
+    /// The distribution of cells of level `k` (0: erased) at `cycles` program/erase cycles after
+    /// `hours`.
     pub fn level(&self, k: u32, cycles: f64, hours: f64) -> Volts {
         let n = self.reference_cycles(cycles);
         let lambda = TELEGRAPH * n.powf(0.62);
@@ -131,9 +133,9 @@ impl Cell {
         if self.bits == 1 { SPACING } else { SPACING / 2.0 }
     }
 
-    /// The raw bit error rate of a page: programmed with steps of `step_volts` (on the scale of the
-    /// reference cell, where the traditional step is [`STEP_VOLTS`]) at `cycles` program/erase
-    /// cycles, kept for `hours`.
+    /// The raw bit error rate of a page at `cycles` program/erase cycles after `hours`. It was
+    /// programmed with steps of `step_volts`, on the scale of the reference cell, whose traditional
+    /// step is [`STEP_VOLTS`].
     ///
     /// No credit is given where one mechanism undoes another: charge that is lost does not excuse
     /// cells that were programmed too far. A level that has sunk by half a spacing is read at
@@ -192,9 +194,9 @@ impl Cell {
         types.map(|t| self.rber(t, step_volts, cycles, hours)).fold(0.0, f64::max)
     }
 
-    /// Hours for which data programmed with this step at `cycles` can be read back by a code that
-    /// corrects `correctable`: the limit in AGCR's Eq. 1 and 2, RBER(ΔVpp) < CBER(N), solved for
-    /// time. 0 if it cannot at all; infinite if it always can.
+    /// Hours for which a code that corrects `correctable` can read data programmed with this step
+    /// at `cycles`. This is the limit in AGCR's Eq. 1 and 2, RBER(ΔVpp) < CBER(N), solved for time.
+    /// It is 0 if the code never can, and infinite if it always can.
     pub fn retention_limit_hours(&self, step_volts: f64, cycles: f64, correctable: f64) -> f64 {
         // Errors rise with the logarithm of time.
         let limit = where_reaches(correctable, 0.0, |logarithm| {
@@ -330,7 +332,7 @@ mod tests {
 
     #[test]
     fn single_bit_cells_outlive_their_rating_and_double_bit_cells_err_from_the_start() {
-        // What Grupp's Figures 6 and 7 are said to show.
+        // The statements about Grupp's Figures 6 and 7.
         let slc = Cell::new(1, 1e5);
         let (rated, beyond) =
             (slc.rber(0, STEP_VOLTS, 1e5, 0.0), slc.rber(0, STEP_VOLTS, 6e5, 0.0));

@@ -4,7 +4,7 @@ use super::disturb::read_slope;
 use super::{Cell, Ldpc};
 use crate::{Each, Level};
 
-/// What a page has been through.
+/// The history of a page.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct Stress {
     /// Effective program/erase cycles of its block when it was programmed.
@@ -99,8 +99,8 @@ impl ErrorTable {
     }
 }
 
-/// The rate at which bits are wrong that one or the other has turned over, where both turn them over
-/// independently of each other: a bit that both have is right.
+/// The error rate of a bit that two causes turn independently of each other. A bit that both turn
+/// is right.
 pub fn either_wrong(one: f32, other: f32) -> f32 {
     one + other - 2.0 * one * other
 }
@@ -113,9 +113,9 @@ mod tests {
 
     fn steps() -> Each<Level, f64> {
         Each::from_fn(|level| match level {
-            Level::High => STEP_VOLTS * 0.75,
-            Level::Medium => STEP_VOLTS,
-            Level::Low => STEP_VOLTS * 4.0 / 3.0,
+            Level::HighCost => STEP_VOLTS * 0.75,
+            Level::MediumCost => STEP_VOLTS,
+            Level::LowCost => STEP_VOLTS * 4.0 / 3.0,
         })
     }
 
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_table_stays_at_its_edge() {
         let table = ErrorTable::new(&Cell::new(2, 3000.0), &steps(), &Ldpc::DEFAULT);
-        let at = |n: f32, t: f32| table.rber(Level::Medium, 1, n, t, 0.0);
+        let at = |n: f32, t: f32| table.rber(Level::MediumCost, 1, n, t, 0.0);
         assert!(at(1e9, 1e9) >= at(1.2e4, 2.6e5) && at(1e9, 1e9) < 0.5);
         assert!(
             (at(0.0, 0.0) - Cell::new(2, 3000.0).rber(1, STEP_VOLTS, 0.0, 0.0) as f32).abs() < 1e-9

@@ -1,6 +1,6 @@
-//! Wear and self-recovery: charge trapped by cycling, and what detraps while a block rests
-//! (Lee et al., "Lifetime Management of Flash-Based SSDs Using Recovery-Aware Dynamic Throttling",
-//! FAST 2012, called READY here, section 2).
+//! Wear and self-recovery: cycling traps charge, and rest releases some of it. The source is Lee et
+//! al., "Lifetime Management of Flash-Based SSDs Using Recovery-Aware Dynamic Throttling", FAST
+//! 2012, called READY here, section 2.
 
 use super::math::where_reaches;
 
@@ -36,13 +36,14 @@ impl Recovery {
 
     /// `C_e` and `t_0` fitted to READY's own Table 2; Eq. 1 as printed.
     ///
-    /// With the printed constants the C'ssd of Table 2 comes out 55 to 66 % too small, and a drive
-    /// that the paper says survives five years (proj, not throttled) dies in 4.3. Yet the table is
-    /// coherent: each of its nine rows gives a mean time between cycles, t = 5 y ÷ (3000·W/C), and
-    /// a recovery factor, f = 0.65 V ÷ Eq. 1 at 3000·C'/C cycles, and all lie on one line
-    /// f = 1 − `C_e`·ln(t/`t_0`). Least squares over the nine rows; the largest residual of f is
-    /// 0.0009, and C'ssd comes back within 0.4 %. A test repeats the fit. The rows span 2.8 to 25
-    /// hours; beyond that the fit is an extrapolation, and an implausible one for weeks.
+    /// With the printed constants the C'ssd of Table 2 is 55 to 66 % too small. A drive that the
+    /// paper says survives five years (proj, not throttled) is worn out after 4.3. Yet the table is
+    /// coherent. Each of its nine rows gives a mean time between cycles, t = 5 y ÷ (3000·W/C), and
+    /// a recovery factor, f = 0.65 V ÷ Eq. 1 at 3000·C'/C cycles. All lie on one line f = 1 −
+    /// `C_e`·ln(t/`t_0`). These constants are the least squares over the nine rows. The largest
+    /// residual of f is 0.0009, and C'ssd is reproduced within 0.4 %. A test repeats the fit. The
+    /// rows span 2.8 to 25 hours. Beyond that the fit is an extrapolation, and an implausible one
+    /// for weeks.
     pub const FITTED: Self = Self {
         efficiency: 0.0702,
         onset_hours: 0.0128,
@@ -78,8 +79,8 @@ impl Recovery {
         where_reaches(margin_volts, 0.0, |n| self.shift_volts(n, idle_hours))
     }
 
-    /// Cycles that a block can take if they are spread evenly over `life_hours`: the fixed point of
-    /// N = achievable(life ÷ N), which is where a drive that is throttled to its life ends up.
+    /// Cycles that a block endures if they are spread evenly over `life_hours`: the fixed point of
+    /// N = achievable(life ÷ N). A drive that is throttled to its life ends at this number.
     pub fn sustainable_cycles(&self, life_hours: f64, margin_volts: f64) -> f64 {
         where_reaches(margin_volts, 1.0, |n| self.shift_volts(n, life_hours / n))
     }
@@ -106,8 +107,8 @@ impl Recovery {
         logarithm.exp().min(cycles)
     }
 
-    /// Whether the constants have support at this idle time; if not, what they give is an
-    /// extrapolation, and whoever shows it should say so.
+    /// Whether the constants have support at this idle time. If not, their results are
+    /// extrapolations and should be marked so.
     pub fn supports(&self, idle_hours: f64) -> bool {
         (self.support_hours.0..=self.support_hours.1).contains(&idle_hours)
     }

@@ -1,6 +1,6 @@
-//! Soft reading: an LDPC code corrects more the finer its cells are sensed, and reading takes
-//! longer (Li et al., "Access Characteristic Guided Read and Write Cost Regulation for Performance
-//! Improvement on Flash Memory", FAST 2016, called AGCR here, section 2.2).
+//! Soft reading: an LDPC code corrects more if its cells are sensed more finely, and the read takes
+//! longer. The source is Li et al., "Access Characteristic Guided Read and Write Cost Regulation
+//! for Performance Improvement on Flash Memory", FAST 2016, called AGCR here, section 2.2.
 
 /// How many ways of sensing a drive has, from quick to fine.
 const STEPS: usize = 3;
@@ -18,10 +18,10 @@ pub struct Ldpc {
 impl Ldpc {
     /// 1, 3 or 7 sensings at each boundary, which correct 4e-3, 7e-3 and 1e-2.
     ///
-    /// The sensings follow from AGCR's Table 1 (see [`ReadCost::AGCR`]). The rates are assumed: the
-    /// paper gives none. They are 27, 28 and 35 % of what the channel allows a code of rate 8/9 at
-    /// all, which a test computes; codes of 4 KB at the error rates that drives promise reach
-    /// between 30 and 45 % of it when sensed once, as far as is recalled.
+    /// The sensings follow from AGCR's Table 1 (see [`ReadCost::AGCR`]). The rates are assumed,
+    /// because the paper gives none. They are 27, 28 and 35 % of what the channel allows any code
+    /// of rate 8/9, and a test computes these shares. As far as is recalled, codes of 4 KB reach 30
+    /// to 45 % of it when sensed once, at the error rates that drives promise.
     pub const DEFAULT: Self = Self { sensings: [1, 3, 7], correctable: [4e-3, 7e-3, 1e-2] };
 
     /// A code that corrects other rates. They must rise, lie between 0 and ½, and the sensings must
@@ -85,19 +85,19 @@ impl ReadCost {
         Self { sense_us: read_us / f64::from(boundaries), transfer_us, boundaries }
     }
 
-    /// N: reference voltages in all, with so many sensings at each boundary.
+    /// N: reference voltages in all, with `sensings` at each boundary.
     pub fn references(&self, sensings: u32) -> u32 {
         self.boundaries * sensings
     }
 
-    /// Time of a read with so many sensings at each boundary, in microseconds.
+    /// Time of a read with `sensings` at each boundary, in microseconds.
     pub fn read_us(&self, sensings: u32) -> f64 {
         let n = self.references(sensings);
         self.sense_us * f64::from(n) + self.transfer_us * f64::from(planes(n))
     }
 
-    /// What a read takes longer than with one sensing at each boundary: time in the array and time
-    /// on the bus, in microseconds.
+    /// The extra time of a read beyond one sensing at each boundary, in microseconds: in the array,
+    /// and on the bus.
     pub fn extra_us(&self, sensings: u32) -> (f64, f64) {
         let (plain, n) = (self.references(1), self.references(sensings));
         let array = self.sense_us * f64::from(n - plain);
@@ -190,8 +190,8 @@ mod tests {
         assert_eq!(Ldpc::new([2, 3, 7], [4e-3, 7e-3, 1e-2]), None);
     }
 
-    /// The highest raw bit error rate at which some code of this rate corrects everything: the
-    /// boundary as a channel of two inputs with Gaussian noise, sensed at `m` evenly spaced
+    /// The highest raw bit error rate at which some code of this rate corrects everything. The
+    /// boundary is a channel of two inputs with Gaussian noise, sensed at `m` evenly spaced
     /// references with the best spacing. By Shannon's theorem no code does better.
     fn limit(rate: f64, m: u32) -> f64 {
         let information = |sigma: f64, spacing: f64| {

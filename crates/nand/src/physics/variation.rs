@@ -12,15 +12,15 @@ use kernel::Rng;
 /// Floating Gate Errors", IEEE TNS 2015).
 pub const SPREAD: f64 = 0.5;
 
-/// What a sample's pages err, as a share of what the model says of their kind: by their place in a
-/// block, the same for all of its blocks.
+/// Error rates of a sample's pages, as a share of the model's rate for their kind. They depend on
+/// the place in a block, and are the same for all blocks of the sample.
 #[derive(Clone, Debug)]
 pub struct Variation {
     of_pages: Vec<f64>,
 }
 
 impl Variation {
-    /// Draws a sample with blocks of so many pages. The mean over all samples is 1.
+    /// Draws a sample with blocks of `pages` pages. The mean over all samples is 1.
     pub fn draw(rng: &mut Rng, pages: u32) -> Self {
         let sample = factor(rng);
         Self { of_pages: (0..pages).map(|_| sample * factor(rng)).collect() }

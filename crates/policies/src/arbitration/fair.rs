@@ -1,10 +1,10 @@
-//! `fair`: start-time fair queueing. Each request has a start tag, the virtual time at which its
-//! flow has had its share up to it, and the least tag goes first. So whoever asks for little hardly
-//! waits, and whoever was idle has saved nothing up.
+//! `fair`: start-time fair queueing. Each request has a start tag: the virtual time at which its
+//! flow has received its share so far. The least tag goes first. So a flow with few requests hardly
+//! waits, and an idle flow saves nothing up.
 //!
-//! A request's tag is the virtual time when it came or the end of the flow's request before it,
-//! whichever is later; that end lies its cost over the flow's weight further. Virtual time is the
-//! tag of the request that went last.
+//! A request's tag is the later of two virtual times: that of its arrival, and the end of its
+//! flow's previous request. Its own end is later than the tag by its cost over the flow's weight.
+//! Virtual time is the tag of the last request that went.
 
 use super::{Arbitration, HeadView};
 use crate::info::{Family, PolicyInfo, Wanted};

@@ -48,9 +48,9 @@ crate::family::family! { $
 }
 
 /// The first of the heads behind `last` in the order of flows, round and round, among those that
-/// `wanted` accepts.
-fn after(heads: &[HeadView], last: u8, wanted: impl Fn(&HeadView) -> bool) -> Option<usize> {
-    let eligible = heads.iter().enumerate().filter(|(_, h)| wanted(h));
+/// `requested` accepts.
+fn after(heads: &[HeadView], last: u8, requested: impl Fn(&HeadView) -> bool) -> Option<usize> {
+    let eligible = heads.iter().enumerate().filter(|(_, h)| requested(h));
     eligible.min_by_key(|(_, h)| h.flow.wrapping_sub(last).wrapping_sub(1)).map(|(i, _)| i)
 }
 

@@ -1,4 +1,4 @@
-//! Who goes next, by hand.
+//! The order of requests, by hand.
 
 use super::*;
 use crate::params::Params;
@@ -13,7 +13,7 @@ fn params(of: Value) -> Params {
     Params::complete(Map::from_iter(map))
 }
 
-/// Who goes, of flows that always have something to send.
+/// The order of flows that always have something to send.
 fn order(policy: &mut dyn Arbitration, heads: &[HeadView], n: usize) -> Vec<u8> {
     (0..n).map(|_| heads[policy.pick(heads, Time::ZERO)].flow).collect()
 }

@@ -1,6 +1,6 @@
-//! `weighted`: urgent requests first, then each flow as often in a round as its weight says:
-//! weighted round robin with an urgent class as NVM Express has it, with a weight for each flow in
-//! the place of three for all.
+//! `weighted`: urgent requests first, then each flow in proportion to its weight in a round. This
+//! is weighted round robin with an urgent class as in NVM Express. It has a weight for each flow
+//! instead of three for all.
 
 use super::round_robin::BURST;
 use super::{Arbitration, HeadView, after};

@@ -1,16 +1,19 @@
 //! `wom`: a write-once-memory code, two generations between two erases.
 //!
 //! Grupp et al., MICRO 2009, 4.2, after Rivest and Shamir (1982). Two bits lie on three cells, and
-//! can be written over once by programming further cells only. Pages that endure a second program
-//! (all of single-bit cells; those of first bits where cells hold several, for programming them
-//! again disturbs no other) hold data in this code, three pages for two; the others hold it as it
-//! is. When garbage collection comes to a block of the first generation, it moves what is valid on
-//! the coded pages away and writes them a second time; what is valid on the others stays. After the
+//! can be written over once by programming further cells only.
+//!
+//! Pages that endure a second program hold data in this code, three pages for two. These are all
+//! pages of single-bit cells, and those of first bits if cells hold several, because programming
+//! them again disturbs no other page. The others hold plain data.
+//!
+//! When garbage collection reclaims a block of the first generation, it moves the valid data of the
+//! coded pages away and writes these pages a second time. Valid data on the others stays. After the
 //! second generation the block is erased.
 //!
 //! So more is written for each erase (7/6 for two bits, 4/3 for one), and less fits into the flash
-//! at a time (5/6 and 2/3): what the code saves in erases, it takes from the spare space, whose lack
-//! costs copies.
+//! at a time (5/6 and 2/3). The erases that the code saves come from the spare space, and a lack of
+//! spare space costs copies.
 //!
 //! The second generation has to be worth its copies: where too much of the coded pages is valid
 //! still, the block is erased instead.

@@ -1,11 +1,13 @@
 //! `agcr`: costs by how a page is accessed.
 //!
-//! The last few accesses of a logical page, the upcoming one included, say what it is: all reads,
-//! read-only; all writes, write-only; otherwise interleaved. Write-only pages are written at low
-//! cost, interleaved ones at medium, pages without any history at high. A read of a read-only page
-//! whose copy was written at low cost asks for a re-write at high cost, which an idle die does; it
-//! is forgotten when the page is written or trimmed first. Moves carry the cost of the page's
-//! character. Good where pages keep their character; a page that alternates gains nothing.
+//! The last few accesses of a logical page, the upcoming one included, decide its character. All
+//! reads: read-only; all writes: write-only; otherwise interleaved.
+//!
+//! Write-only pages are written at low cost, interleaved ones at medium, and pages without any
+//! history at high cost. A read of a read-only page that was written at low cost requests a
+//! re-write at high cost, which an idle die does. The request is dropped when the page is written
+//! or trimmed first. Moves have the cost of the page's character. The policy is good if pages keep
+//! their character; a page that alternates gains nothing.
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, Idle, PolicyInfo};
@@ -72,9 +74,9 @@ enum Character {
     Interleaved,
 }
 
-/// The history of a page, in one byte: how many past accesses (two bits), which of the last two
-/// were writes (two bits), its character at the last access (two bits), and the character that its
-/// last write had (two bits).
+/// The history of a page in one byte, with two bits for each of four values. They are the number of
+/// past accesses, the writes among the last two, its character at the last access, and the
+/// character of its last write.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 struct History(u8);
 
@@ -150,8 +152,8 @@ pub struct Agcr {
 
 pub(crate) fn new(params: &Params) -> Agcr {
     let worth: fn(Level) -> bool = match params.word("rewrite-from") {
-        "low-medium" => |level| level != Level::High,
-        _ => |level| level == Level::Low,
+        "low-medium" => |level| level != Level::HighCost,
+        _ => |level| level == Level::LowCost,
     };
     Agcr {
         past: params.int("window") as u8 - 1,
@@ -174,9 +176,9 @@ impl Agcr {
     fn level_of(&self, character: Character) -> Level {
         match character {
             Character::Unknown => self.first,
-            Character::ReadOnly => Level::High,
-            Character::WriteOnly => Level::Low,
-            Character::Interleaved => Level::Medium,
+            Character::ReadOnly => Level::HighCost,
+            Character::WriteOnly => Level::LowCost,
+            Character::Interleaved => Level::MediumCost,
         }
     }
 }
@@ -217,10 +219,10 @@ impl Cost for Agcr {
         let page = self.pages[w.lpn];
         match (w.tag.source, self.moves) {
             (Source::Host, _) => self.level_of(page.written_as()),
-            (Source::Rewrite, _) => Level::High,
+            (Source::Rewrite, _) => Level::HighCost,
             (_, Moves::Class) => self.level_of(page.character()),
-            (_, Moves::Preserve) => w.stored.unwrap_or(Level::Medium),
-            (_, Moves::Medium) => Level::Medium,
+            (_, Moves::Preserve) => w.stored.unwrap_or(Level::MediumCost),
+            (_, Moves::Medium) => Level::MediumCost,
         }
     }
 

@@ -4,8 +4,8 @@
 //! high cost otherwise, so that later reads are quick. Moves follow the same rule. It knows nothing
 //! of pages: what is written in a burst is slow to read for as long as it stays.
 //!
-//! The paper says that requests wait in the queue of the device. What is in service may have left
-//! that queue (`device`, `channel`, `die`) or stand in it still (`requests`): both can be read.
+//! The paper says that requests wait in the queue of the device. Requests in service may have left
+//! that queue (`device`, `channel`, `die`) or be in it still (`requests`). The text allows both.
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
@@ -94,10 +94,10 @@ impl Cost for Conflict {
     fn level(&mut self, w: &WriteCtx) -> Level {
         if (self.waiting)(w) >= self.queue_min {
             self.low += 1;
-            Level::Low
+            Level::LowCost
         } else {
             self.high += 1;
-            Level::High
+            Level::HighCost
         }
     }
 }

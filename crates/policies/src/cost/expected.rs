@@ -1,23 +1,24 @@
 //! `expected`: the level of least expected time.
 //!
-//! A page's *life* runs from one write to the next. Each page remembers how often it was read in
-//! its last life and in this one (a few bits); over all pages the drive counts how often a page
-//! that was read so often is read once more before it is written. That gives the reads to be
-//! expected, and a write takes the level at which its program and those reads take least time
-//! together; the program counts once more for each operation that waits for its die. The reads
-//! count once: what waits when a burst is served says little of when the page will be read, and
-//! weighting them with the mean queue made programs slow in just those bursts (half as long again
-//! on a trace at sixteen times its speed). A page that is read is re-written in idle time when the
-//! reads still to be expected save enough.
+//! A page's *life* runs from one write to the next. Each page remembers the number of its reads in
+//! its last life and in this one (a few bits). Over all pages the drive counts how often a page
+//! with as many reads is read once more before it is written. That gives the expected reads. A
+//! write takes the level at which its program and those reads take least time together. The program
+//! counts once more for each operation that waits for its die.
+//!
+//! The reads count once. The queue at the time of a burst tells little about the time at which the
+//! page will be read. Weighting reads with the mean queue made programs slow in just those bursts
+//! (half as long again on a trace at sixteen times its speed). A page that is read is re-written in
+//! idle time when the expected reads save enough.
 //!
 //! Each copy is also read when collection moves it: how many copies are moved for each that is
 //! written says how many reads that adds. If collection is busy, a copy lives shortly, and quick
 //! programs are worth less.
 //!
-//! It needs more than `agcr` (six bits a page against two, and the queue of the die), or three bits
-//! with `bits=3`, which tells apart only whether a life had none, one or more reads and whether
-//! this one has had any. With costs in the place of a rule, a first write is not of high cost for
-//! reads that never come, and one read in between does not make a page expensive to write.
+//! It needs more than `agcr`: six bits a page against two, and the queue of the die. With `bits=3`
+//! it needs three, which tell only whether a life had none, one or more reads, and whether this one
+//! has had any. Costs replace a rule. So a first write is not of high cost for reads that never
+//! come, and one read does not make a page expensive to write.
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, PolicyInfo};
@@ -244,7 +245,7 @@ impl Cost for Expected {
         let waiting = 1.0 + f64::from(w.waiting_die);
         let total = |l: Level| self.program[l] * waiting + self.read[l] * reads;
         let level = match w.tag.source {
-            Source::Rewrite => Level::High,
+            Source::Rewrite => Level::HighCost,
             _ => Level::ALL
                 .into_iter()
                 .min_by(|a, b| total(*a).total_cmp(&total(*b)))
@@ -276,10 +277,10 @@ impl Cost for Expected {
                 let next = life.after_read(self.form);
                 self.visit(next);
                 self.pages[access.lpn] = next;
-                let Some(stored) = stored.filter(|level| *level != Level::High) else { return };
-                let (slow, quick) = (self.read[stored], self.read[Level::High]);
+                let Some(stored) = stored.filter(|level| *level != Level::HighCost) else { return };
+                let (slow, quick) = (self.read[stored], self.read[Level::HighCost]);
                 let saved = self.reads_of(next) * (slow - quick);
-                let own = slow + self.program[Level::High];
+                let own = slow + self.program[Level::HighCost];
                 if saved > own * self.rewrite_gain {
                     self.queue.ask(access.lpn);
                 }
@@ -377,9 +378,9 @@ mod tests {
             policy.pages = IndexVec::filled(PageLife::new(3, 0), 1);
             let us = |high, medium, low| {
                 Each::from_fn(|level| match level {
-                    Level::High => kernel::Dur::us(high),
-                    Level::Medium => kernel::Dur::us(medium),
-                    Level::Low => kernel::Dur::us(low),
+                    Level::HighCost => kernel::Dur::us(high),
+                    Level::MediumCost => kernel::Dur::us(medium),
+                    Level::LowCost => kernel::Dur::us(low),
                 })
             };
             policy.learn_times(&LevelTimes { program: us(800, 600, 450), read: us(70, 170, 310) });
@@ -407,6 +408,6 @@ mod tests {
             }
             write(Source::Host)
         };
-        assert_eq!((level_after(false), level_after(true)), (Level::Low, Level::Medium));
+        assert_eq!((level_after(false), level_after(true)), (Level::LowCost, Level::MediumCost));
     }
 }

@@ -29,11 +29,11 @@ impl Watch for Ideal {}
 
 impl Cost for Ideal {
     fn constant(&self) -> Option<Level> {
-        Some(Level::Medium)
+        Some(Level::MediumCost)
     }
 
     fn initial(&self) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn is_ideal(&self) -> bool {
@@ -41,6 +41,6 @@ impl Cost for Ideal {
     }
 
     fn level(&mut self, _: &WriteCtx) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 }

@@ -49,9 +49,9 @@ fn level_of(word: &str) -> Level {
 /// Counters of a policy: the pages that it had written at each level.
 fn written(levels: &Each<Level, u64>) -> Vec<(&'static str, f64)> {
     let name = |level| match level {
-        Level::High => "high_writes",
-        Level::Medium => "medium_writes",
-        Level::Low => "low_writes",
+        Level::HighCost => "high_writes",
+        Level::MediumCost => "medium_writes",
+        Level::LowCost => "low_writes",
     };
     levels.iter().map(|(level, n)| (name(level), *n as f64)).collect()
 }

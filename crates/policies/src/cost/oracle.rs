@@ -1,9 +1,8 @@
 //! `oracle`: knows how often each page will be read before it is written again.
 //!
-//! A bound on what any history can tell: a write takes the level at which its program and all reads
-//! until the next write take least time together, and an idle die re-writes pages that will still
-//! be read and would be read more quickly had they been written at high cost. It does not know how
-//! requests will queue.
+//! A bound for any history. A write takes the level at which its program and all reads until the
+//! next write take least time together. An idle die re-writes pages that will still be read, if
+//! those reads would be faster at high cost. The policy does not know how requests will queue.
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, PolicyInfo};
@@ -63,7 +62,7 @@ impl Oracle {
 
     /// Whether a page of this level would be read more quickly had it been written at high cost.
     fn reads_slowly(&self, level: Level) -> bool {
-        self.times.read[level] > self.times.read[Level::High]
+        self.times.read[level] > self.times.read[Level::HighCost]
     }
 
     /// The level at which a program and a number of reads take least time together.
@@ -121,7 +120,7 @@ impl Cost for Oracle {
 
     fn level(&mut self, w: &WriteCtx) -> Level {
         let level = match w.tag.source {
-            Source::Rewrite => Level::High,
+            Source::Rewrite => Level::HighCost,
             _ => self.cheapest(self.reads_left(w.lpn)),
         };
         self.levels[level] += 1;

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// Pages that wait for a re-write, each at most once, in order of arrival.
 pub(crate) struct Rewrites {
-    wanted: BitSet,
+    requested: BitSet,
     /// Pages not yet given to a die, and those of each die. One that is not wanted any more keeps
     /// its place, which then means nothing.
     arrived: Vec<Lpn>,
@@ -20,7 +20,7 @@ pub(crate) struct Rewrites {
 impl Default for Rewrites {
     fn default() -> Self {
         Self {
-            wanted: BitSet::new(0),
+            requested: BitSet::new(0),
             arrived: Vec::new(),
             waiting: IndexVec::default(),
             asked: 0,
@@ -33,7 +33,7 @@ impl Default for Rewrites {
 impl Rewrites {
     pub(crate) fn new(geometry: &Geometry, logical_pages: u32) -> Self {
         Self {
-            wanted: BitSet::new(logical_pages as usize),
+            requested: BitSet::new(logical_pages as usize),
             waiting: IndexVec::filled(VecDeque::new(), geometry.dies()),
             ..Self::default()
         }
@@ -42,8 +42,8 @@ impl Rewrites {
     /// A page is worth a re-write.
     pub(crate) fn ask(&mut self, lpn: Lpn) {
         let index = lpn.as_u32() as usize;
-        if !self.wanted.get(index) {
-            self.wanted.set(index);
+        if !self.requested.get(index) {
+            self.requested.set(index);
             self.arrived.push(lpn);
             self.asked += 1;
         }
@@ -52,8 +52,8 @@ impl Rewrites {
     /// It is not any more.
     pub(crate) fn forget(&mut self, lpn: Lpn) {
         let index = lpn.as_u32() as usize;
-        if self.wanted.get(index) {
-            self.wanted.clear(index);
+        if self.requested.get(index) {
+            self.requested.clear(index);
             self.forgotten += 1;
         }
     }
@@ -71,12 +71,12 @@ impl Rewrites {
         }
         while let Some(lpn) = self.waiting[die].pop_front() {
             let index = lpn.as_u32() as usize;
-            if !self.wanted.get(index) {
+            if !self.requested.get(index) {
                 continue;
             }
             match home(lpn) {
                 Some(home) if home == die => {
-                    self.wanted.clear(index);
+                    self.requested.clear(index);
                     self.begun += 1;
                     return Some(lpn);
                 }

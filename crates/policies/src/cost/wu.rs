@@ -1,9 +1,9 @@
 //! `wu`: high-cost writes where they are expected to delay nobody.
 //!
 //! A page is written at high cost if nothing waits for its die and the next access to the die is
-//! expected after the program's end, and at medium cost otherwise. The expectation is ours, the
-//! source gives none: accesses of the host arrive with a gap that is the exponentially weighted mean
-//! of the gaps seen (weight 1/8), and each goes to any die with the same chance.
+//! expected after the program's end. Otherwise it is written at medium cost. The source gives no
+//! expectation, so ours is simple. Host accesses arrive with the exponentially weighted mean gap so
+//! far (weight 1/8), and each goes to any die with the same chance.
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
@@ -84,7 +84,7 @@ impl Cost for Wu {
     }
 
     fn learn_times(&mut self, times: &LevelTimes) {
-        self.program = times.program[Level::High];
+        self.program = times.program[Level::HighCost];
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {
@@ -92,10 +92,10 @@ impl Cost for Wu {
         let free = w.waiting_die == 0 && expected.is_none_or(|gap| gap >= self.program.as_ns());
         if free {
             self.high += 1;
-            Level::High
+            Level::HighCost
         } else {
             self.medium += 1;
-            Level::Medium
+            Level::MediumCost
         }
     }
 }

@@ -1,14 +1,14 @@
 //! `bounded-read-first`: host reads before everything else, but not for ever.
 //!
-//! As in `read-first`, but what is no read goes as soon as it has waited for `wait`, or as `reads`
-//! reads went before it, whichever comes first: so no write starves, however many reads come. What
-//! is late goes in the order in which it came; under more work than a die can do, it is served like
-//! that.
+//! As in `read-first`, but an operation that is not a read goes as soon as it has waited for
+//! `wait`, or `reads` reads went before it. So every write is served, however many reads come.
+//! Overdue operations run first-in, first-out. A die with more work than it can do serves all
+//! operations like that.
 
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
 use crate::params::{ParamInfo, ParamKind, Params};
-use ftl::{Op, OpView, Order, Waited, Watch};
+use ftl::{OpKind, OpView, Order, Waited, Watch};
 use kernel::{Dur, Time};
 
 /// The entry in the list.
@@ -21,13 +21,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
             name: "reads",
             kind: ParamKind::Int { min: 1, max: u32::MAX as u64 },
             default: "16",
-            doc: "so many reads go before something else that came first of all the rest",
+            doc: "the reads that may go before the oldest other operation",
         },
         ParamInfo {
             name: "wait",
             kind: ParamKind::Dur { min: Dur::ZERO },
             default: "5ms",
-            doc: "nothing that is no read lets reads pass for longer",
+            doc: "the longest time for which another operation lets reads pass",
         },
     ],
     ..PolicyInfo::of(Family::Order)
@@ -55,14 +55,14 @@ impl Watch for BoundedReadFirst {}
 
 impl Order for BoundedReadFirst {
     fn pick(&mut self, heads: &[OpView], _: Time) -> usize {
-        first(heads, |h| h.op == Op::Read)
+        first(heads, |h| h.op == OpKind::Read)
             .or_else(|| first(heads, |_| true))
             .expect("asked only when something waits")
     }
 
     fn pick_by_waits(&mut self, heads: &[OpView], waits: &[Waited], now: Time) -> usize {
         let late = heads.iter().zip(waits).enumerate();
-        let late = late.filter(|(_, (h, w))| h.op != Op::Read && self.is_late(**w, now));
+        let late = late.filter(|(_, (h, w))| h.op != OpKind::Read && self.is_late(**w, now));
         let late = late.min_by_key(|(_, (h, _))| h.seq).map(|(at, _)| at);
         late.unwrap_or_else(|| self.pick(heads, now))
     }
@@ -91,13 +91,13 @@ mod tests {
         };
         let now = Time::from_ns(20_000);
         let mut picks = |others: [(OpView, Waited); 2]| {
-            let all = [of(Op::Read, 9, 19_000, 0), others[0], others[1]];
+            let all = [of(OpKind::Read, 9, 19_000, 0), others[0], others[1]];
             order.pick_by_waits(&all.map(|(head, _)| head), &all.map(|(_, waited)| waited), now)
         };
         // A nanosecond before its time, and a read before its count.
-        assert_eq!(picks([of(Op::Write, 1, 10_001, 3), of(Op::Job, 2, 10_001, 0)]), 0);
-        assert_eq!(picks([of(Op::Write, 1, 10_001, 4), of(Op::Job, 2, 10_001, 0)]), 1);
-        assert_eq!(picks([of(Op::Write, 1, 10_001, 3), of(Op::Job, 2, 10_000, 0)]), 2);
-        assert_eq!(picks([of(Op::Write, 3, 10_000, 0), of(Op::Job, 2, 10_000, 0)]), 2);
+        assert_eq!(picks([of(OpKind::Write, 1, 10_001, 3), of(OpKind::Job, 2, 10_001, 0)]), 0);
+        assert_eq!(picks([of(OpKind::Write, 1, 10_001, 4), of(OpKind::Job, 2, 10_001, 0)]), 1);
+        assert_eq!(picks([of(OpKind::Write, 1, 10_001, 3), of(OpKind::Job, 2, 10_000, 0)]), 2);
+        assert_eq!(picks([of(OpKind::Write, 3, 10_000, 0), of(OpKind::Job, 2, 10_000, 0)]), 2);
     }
 }

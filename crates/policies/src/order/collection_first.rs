@@ -7,7 +7,7 @@
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
 use crate::params::Params;
-use ftl::{Op, OpView, Order, Waited, Watch};
+use ftl::{OpKind, OpView, Order, Waited, Watch};
 use kernel::{Prio, Time};
 
 /// The entry in the list.
@@ -32,16 +32,16 @@ impl Order for CollectionFirst {
     #[inline]
     fn pick(&mut self, heads: &[OpView], _: Time) -> usize {
         let urgent = |op| move |h: &OpView| h.op == op && h.prio == Prio::High;
-        first(heads, |h| h.op == Op::Job)
-            .or_else(|| first(heads, urgent(Op::Read)))
-            .or_else(|| first(heads, |h| h.op == Op::Read))
-            .or_else(|| first(heads, urgent(Op::Write)))
+        first(heads, |h| h.op == OpKind::Job)
+            .or_else(|| first(heads, urgent(OpKind::Read)))
+            .or_else(|| first(heads, |h| h.op == OpKind::Read))
+            .or_else(|| first(heads, urgent(OpKind::Write)))
             .or_else(|| first(heads, |_| true))
             .expect("asked only when something waits")
     }
 
     fn may_suspend(&mut self, running: &OpView, _: Waited, read: &OpView, _: Time) -> bool {
-        running.op == Op::Write && read.prio >= running.prio
+        running.op == OpKind::Write && read.prio >= running.prio
     }
 
     fn uses_priority(&self) -> bool {
@@ -57,11 +57,11 @@ mod tests {
     fn jobs_then_reads_then_writes_and_urgent_ones_first_among_each() {
         // In the order of service; the latest arrival is first here.
         let ranks = [
-            (Op::Job, Prio::Normal),
-            (Op::Read, Prio::High),
-            (Op::Read, Prio::Normal),
-            (Op::Write, Prio::High),
-            (Op::Write, Prio::Normal),
+            (OpKind::Job, Prio::Normal),
+            (OpKind::Read, Prio::High),
+            (OpKind::Read, Prio::Normal),
+            (OpKind::Write, Prio::High),
+            (OpKind::Write, Prio::Normal),
         ];
         for left in 1..=ranks.len() {
             let waiting = &ranks[ranks.len() - left..];
@@ -80,12 +80,12 @@ mod tests {
     fn programs_of_the_host_make_way() {
         use Prio::{High, Normal};
         let at = Time::ZERO;
-        for running in [Op::Read, Op::Write, Op::Job] {
+        for running in [OpKind::Read, OpKind::Write, OpKind::Job] {
             for (theirs, ours) in [(Normal, Normal), (Normal, High), (High, Normal), (High, High)] {
-                let [running, read] = [(running, theirs, 0), (Op::Read, ours, 1)]
+                let [running, read] = [(running, theirs, 0), (OpKind::Read, ours, 1)]
                     .map(|(op, prio, seq)| OpView { op, prio, seq });
                 let may = CollectionFirst.may_suspend(&running, Waited::default(), &read, at);
-                let expected = running.op == Op::Write && (theirs, ours) != (High, Normal);
+                let expected = running.op == OpKind::Write && (theirs, ours) != (High, Normal);
                 assert_eq!(may, expected, "{running:?} for {read:?}");
             }
         }

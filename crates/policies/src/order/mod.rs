@@ -23,9 +23,9 @@ crate::family::family! { $
     ) -> bool;
 }
 
-/// The position of the head that came first among those that `wanted` accepts.
+/// The position of the head that came first among those that `requested` accepts.
 #[inline]
-fn first(heads: &[OpView], wanted: impl Fn(&OpView) -> bool) -> Option<usize> {
-    let eligible = heads.iter().enumerate().filter(|(_, h)| wanted(h));
+fn first(heads: &[OpView], requested: impl Fn(&OpView) -> bool) -> Option<usize> {
+    let eligible = heads.iter().enumerate().filter(|(_, h)| requested(h));
     eligible.min_by_key(|(_, h)| h.seq).map(|(i, _)| i)
 }

@@ -6,7 +6,7 @@
 use crate::info::{Family, PolicyInfo, Wanted};
 use crate::order::first;
 use crate::params::Params;
-use ftl::{Op, OpView, Order, Waited, Watch};
+use ftl::{OpKind, OpView, Order, Waited, Watch};
 use kernel::{Prio, Time};
 
 /// The entry in the list.
@@ -31,7 +31,7 @@ impl Watch for Priority {}
 impl Order for Priority {
     #[inline]
     fn pick(&mut self, heads: &[OpView], _: Time) -> usize {
-        first(heads, |h| h.prio == Prio::High && h.op == Op::Read)
+        first(heads, |h| h.prio == Prio::High && h.op == OpKind::Read)
             .or_else(|| first(heads, |h| h.prio == Prio::High))
             .or_else(|| first(heads, |_| true))
             .expect("asked only when something waits")

@@ -6,7 +6,7 @@
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
 use crate::params::Params;
-use ftl::{Op, OpView, Order, Waited, Watch};
+use ftl::{OpKind, OpView, Order, Waited, Watch};
 use kernel::Time;
 
 /// The entry in the list.
@@ -30,7 +30,7 @@ impl Watch for ReadFirst {}
 impl Order for ReadFirst {
     #[inline]
     fn pick(&mut self, heads: &[OpView], _: Time) -> usize {
-        first(heads, |h| h.op == Op::Read)
+        first(heads, |h| h.op == OpKind::Read)
             .or_else(|| first(heads, |_| true))
             .expect("asked only when something waits")
     }

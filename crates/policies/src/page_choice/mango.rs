@@ -6,11 +6,11 @@
 //! Garbage collection does the same where it works for urgent writes, or where all is urgent (on
 //! battery).
 //!
-//! Skipped pages have to be reclaimed: blocks fill sooner and are erased more often. So what lies
-//! given up in a plane is bounded by a share of the plane's spare space; beyond it pages are taken
-//! in order, whatever the priority, and the capacity that the drive exports always has its place.
-//! Collection passes over slow pages only for a victim so empty that its pages, on fast pages
-//! alone, take less than the block that they leave; otherwise it would erase for nothing.
+//! Skipped pages have to be reclaimed, so blocks fill sooner and are erased more often. So a share
+//! of the plane's spare space bounds the skipped pages. Beyond it pages are taken in order,
+//! whatever the priority, and the exported capacity always fits. Collection skips slow pages only
+//! for a rather empty victim: its pages, on fast pages alone, must take less than the block that
+//! they leave. Otherwise the erase would gain nothing.
 //!
 //! Cells of one bit have no fast pages, but blocks that are: those that are worn program up to
 //! twice as fast. There high-priority writes go to the most worn free block and the others to the

@@ -1,10 +1,10 @@
 //! `static`: the plane follows from the logical page number.
 //!
-//! Neighbouring pages lie on neighbouring units in a given order: with `cwdp` the channel changes
-//! first, then the way (chip), the die, the plane. A page always returns to its plane, so that
-//! sequential reads find the parallelism of the order, and random writes may queue on one die while
-//! others are idle. Where one command programs several pages, those of an aligned run of so many go
-//! together.
+//! Neighbouring pages lie on neighbouring units in a given order. With `cwdp` the channel changes
+//! first, then the way (chip), the die, the plane. A page always returns to its plane. So
+//! sequential reads use the parallelism of the order, but random writes may queue on one die while
+//! others are idle. If one command programs several pages, those of an aligned run of that length
+//! go together.
 
 use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};

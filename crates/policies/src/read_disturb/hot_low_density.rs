@@ -58,14 +58,15 @@ impl HotLowDensity {
         now: Time,
         plan: &mut Plan,
     ) {
-        let slots = view.layouts.slots(Mode::Low);
+        let slots = view.layouts.slots(Mode::LowDensity);
         let open = view
             .geometry
             .blocks_of(plane)
             .map(BlockId::new)
             .find(|b| view.blocks.state(*b) == State::Open && view.blocks.stream(*b) == HOT);
-        let left = open
-            .map_or(0, |b| slots - view.layouts.slots_before(Mode::Low, view.blocks.written(b)));
+        let left = open.map_or(0, |b| {
+            slots - view.layouts.slots_before(Mode::LowDensity, view.blocks.written(b))
+        });
         let needed = (pages as u32).saturating_sub(left).div_ceil(slots);
         for more in 1..=needed {
             if !self.lows.is_full(plane, more + 1) {
@@ -107,14 +108,14 @@ impl Watch for HotLowDensity {
 
 impl ReadDisturb for HotLowDensity {
     fn limit(&self, mode: Mode) -> Option<u32> {
-        Some(if mode == Mode::Low { self.lows.limit() } else { self.common.limit })
+        Some(if mode == Mode::LowDensity { self.lows.limit() } else { self.common.limit })
     }
 
     fn streams(&self) -> Vec<StreamSpec> {
         let geometry = self.common.geometry();
         let low = StreamSpec {
             role: LOW,
-            mode: Mode::Low,
+            mode: Mode::LowDensity,
             fallback: Some(REFRESHED),
             cap: Some(self.lows.cap_of(geometry)),
             ..StreamSpec::REGULAR

@@ -1,8 +1,9 @@
 //! How read-hot pages are found, at two levels (IPR III.B).
 //!
-//! A block that was refreshed before and reaches its limit again sooner than blocks do on average
-//! holds read-hot pages: its data moves to a *monitor* block, where each page has a counter. When
-//! the monitor block reaches its limit, the pages read more than its average page are read-hot.
+//! Blocks reach their limit again after an interval. A refreshed block whose interval is shorter
+//! than the mean holds read-hot pages. Its data moves to a *monitor* block, in which each page has
+//! a counter. When the monitor block reaches its limit, pages with more reads than its average page
+//! are read-hot.
 
 use super::{MONITOR, MONITORED, REFRESHED, share};
 use ftl::{FtlView, Role, StreamId, StreamSpec};
@@ -18,8 +19,8 @@ pub(super) struct Identifier {
     /// Percent of a plane's blocks that may be monitored.
     percent: u64,
     pages: usize,
-    /// The time of the refresh that opened a block, if it was one: `None` where the data came from
-    /// the host or garbage collection, so that there is no interval to speak of.
+    /// The time of the refresh that opened a block. It is `None` for data of the host or garbage
+    /// collection, which has no interval.
     refreshed: IndexVec<BlockId, Option<Time>>,
     /// The last time that was heard of: blocks are opened on behalf of it.
     now: Time,

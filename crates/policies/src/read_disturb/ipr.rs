@@ -1,10 +1,12 @@
 //! `ipr`: read-hot blocks become low-density blocks where they are.
 //!
 //! Read-hot pages gather in read-hot blocks. When such a block reaches its limit, its top pages are
-//! copied to a new one and reprogrammed, which leaves the other two thirds where they are, between
-//! guard levels: a third of a block of new space instead of one and a half. As reprogramming wears,
-//! and the less the more often a block has it, only blocks of a pool do it, the highest of each
-//! plane, and read-hot blocks come from there as long as collecting garbage there gives one.
+//! copied to a new one, and it is reprogrammed. The other two thirds stay in place between guard
+//! levels. That takes a third of a block of new space instead of one and a half.
+//!
+//! Reprogramming wears a block, and less so the more often the block has it. So only blocks of a
+//! pool do it, the highest of each plane. Read-hot blocks come from there as long as garbage
+//! collection in the pool gives one.
 
 use super::identify::Identifier;
 use super::low::Lows;
@@ -43,9 +45,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
             name: "pool-gain",
             kind: ParamKind::Int { min: 0, max: 100 },
             default: "0",
-            doc: "percent of a block's pages that must be invalid for it to be reclaimed because a \
-                  read-hot block is needed in the pool; 0: any block, as the paper excludes none \
-                  for that",
+            doc: "percent of a block's pages that must be invalid for a block to be reclaimed when the \
+                  pool needs a read-hot block; 0: any block, as in the paper",
         },
         ParamInfo {
             name: "pool-reserve",
@@ -122,8 +123,9 @@ impl Ipr {
         geometry.index_in_plane(block) >= self.pool.first_index(geometry)
     }
 
-    /// Sees to it that `pages` read-hot pages find room in the pool, if reclaiming one block there
-    /// is enough: not one with guard levels, nor a read-hot one, nor one that wear levelling wrote.
+    /// Finds space in the pool for `pages` read-hot pages, if reclaiming one block there is enough.
+    /// Blocks with guard levels, read-hot blocks, and blocks that wear levelling wrote are not
+    /// reclaimed.
     fn make_room(&mut self, view: &FtlView<'_>, plane: PlaneId, pages: u32, plan: &mut Plan) {
         let all = view.geometry.blocks_of(plane);
         let first = all.start + self.pool.first_index(view.geometry) as usize;
@@ -152,8 +154,8 @@ impl Ipr {
         }
     }
 
-    /// Moves the whole of a block of read-hot pages. That is a refresh, whose interval counts; to be
-    /// reprogrammed is none, and has a timestamp of its own (III.E).
+    /// Moves the whole of a block of read-hot pages. That is a refresh, whose interval counts. A
+    /// reprogram is not a refresh, and has a timestamp of its own (III.E).
     fn migrate(&mut self, view: &FtlView<'_>, block: BlockId, plan: &mut Plan) {
         self.identifier.note(block);
         let plane = view.geometry.plane_of(block);
@@ -175,7 +177,7 @@ impl Ipr {
             };
             reclaim(plan, idlest, REFRESHED);
         }
-        let top = |slot: &u32| !view.layouts.is_slot(Mode::Low, *slot);
+        let top = |slot: &u32| !view.layouts.is_slot(Mode::LowDensity, *slot);
         let valid = |slot: &u32| view.map.is_valid(block, *slot);
         let slots = 0..view.geometry.pages_per_block();
         let tops: Vec<u32> = slots.filter(|slot| top(slot) && valid(slot)).collect();
@@ -231,7 +233,7 @@ impl Watch for Ipr {
 
 impl ReadDisturb for Ipr {
     fn limit(&self, mode: Mode) -> Option<u32> {
-        Some(if mode == Mode::Low { self.lows.limit() } else { self.common.limit })
+        Some(if mode == Mode::LowDensity { self.lows.limit() } else { self.common.limit })
     }
 
     fn streams(&self) -> Vec<StreamSpec> {

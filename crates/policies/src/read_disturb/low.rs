@@ -117,12 +117,12 @@ impl Lows {
     pub(super) fn protects(view: &FtlView<'_>, block: BlockId) -> bool {
         view.blocks.role(block) == LOW
             && view.blocks.valid(block) * 4
-                >= view.layouts.slots_before(Mode::Low, view.blocks.written(block)) * 3
+                >= view.layouts.slots_before(Mode::LowDensity, view.blocks.written(block)) * 3
     }
 
     /// Slots of a plane that its blocks lack, at most.
     pub(super) fn lost_slots(&self, geometry: &Geometry) -> u64 {
-        let lost = geometry.pages_per_block() - Layouts::of(geometry).slots(Mode::Low);
+        let lost = geometry.pages_per_block() - Layouts::of(geometry).slots(Mode::LowDensity);
         u64::from(self.cap_of(geometry)) * u64::from(lost)
     }
 

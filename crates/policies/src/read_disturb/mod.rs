@@ -1,9 +1,9 @@
 //! Family read-disturb: what moves where when a block nears its read limit?
 //!
 //! Every host read of a block disturbs its other pages. All schemes count the reads of a block and
-//! move its data when the count reaches what a block of its density endures; they differ in where
-//! read-hot pages go then. This module has their common parts: the streams, the roles, and how
-//! read-hot pages are found (`identify.rs`).
+//! move its data when the count reaches the limit for its density. They differ in the destination
+//! of read-hot pages. This module has their common parts: the streams, the roles, and the search
+//! for read-hot pages (`identify.rs`).
 
 mod identify;
 mod low;
@@ -111,8 +111,9 @@ const SHADOWS: ParamInfo = ParamInfo {
     doc: "percent of the blocks of a plane that may be shadow blocks",
 };
 
-/// Bytes of a counter or a timestamp in the memory of a drive: with three for each block and two
-/// bytes for each page of a tenth of the blocks, 128 GiB come to the paper's 1.37 MB (IPR III.E).
+/// Bytes of a counter or a timestamp in the memory of a drive. There are three for each block, and
+/// two bytes for each page of a tenth of the blocks. For 128 GiB that is the paper's 1.37 MB (IPR
+/// III.E).
 const WORD: u64 = 8;
 
 /// The common actions of all schemes.

@@ -1,8 +1,8 @@
 //! `read-leveling`: read-hot pages wander through a block that is otherwise unused.
 //!
-//! Pages that hold nothing are not disturbed. When a shadow block reaches its limit, its read-hot
-//! pages are copied to unused pages of the same block, and it endures as many reads again; it is
-//! erased when it has no unused pages left. With 32 pages of 192 that is five times.
+//! Unwritten pages are not disturbed. When a shadow block reaches its limit, its read-hot pages are
+//! copied to unused pages of the same block, which then endures as many reads again. It is erased
+//! when it has no unused pages left. With 32 pages of 192 that is five times.
 
 use super::{LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows};
 use crate::info::{Family, PolicyInfo};

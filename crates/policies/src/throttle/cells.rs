@@ -12,9 +12,8 @@ const LONGEST_HOURS: f64 = 8760.0;
 
 /// The cycles that cells of a rating take, with or without recovery.
 ///
-/// A rating other than the paper's 3000 scales the margin, so that the cells stand 1.2 % more
-/// cycles without rest than they are rated for, as the paper's do (Eq. 1 reaches its margin at
-/// 3036).
+/// A rating other than the paper's 3000 scales the margin. The cells then endure 1.2 % more cycles
+/// without rest than their rating, as the paper's do (Eq. 1 reaches its margin at 3036).
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct RatedCells {
     rated: f64,

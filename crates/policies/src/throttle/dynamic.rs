@@ -4,8 +4,8 @@
 //! A drive that rests between cycles could do several times as much.
 
 use super::{
-    AVERAGE, Capacity, Counted, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS, MISSES, PAGES,
-    PERIOD, SPARE, Settings, TARGET, WINDOW,
+    AVERAGE, Capacity, CountedRecovery, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS,
+    MISSES, PAGES, PERIOD, SPARE, Settings, TARGET, WINDOW,
 };
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
@@ -34,7 +34,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
 
 pub(super) fn settings(params: &Params) -> Settings {
     // Rated cycles do not grow, so there is nothing to guard but the loans.
-    Settings::dynamic(params, Counted::Rated, Capacity::Guarded)
+    Settings::dynamic(params, CountedRecovery::Rated, Capacity::Guarded)
 }
 
 pub(crate) fn new(params: &Params) -> Gate {

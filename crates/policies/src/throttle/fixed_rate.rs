@@ -6,20 +6,20 @@ use super::regulator::Grant;
 #[derive(Copy, Clone, Debug)]
 pub struct FixedRate {
     per_period: f64,
-    owed: f64,
+    debt: f64,
     used: f64,
 }
 
 impl FixedRate {
     /// The bytes that may be programmed in each period.
     pub fn new(per_period: f64) -> Self {
-        Self { per_period, owed: 0.0, used: 0.0 }
+        Self { per_period, debt: 0.0, used: 0.0 }
     }
 
     /// The bytes that may be programmed in the rest of the current period.
     #[inline]
     pub fn grant(&self) -> Grant {
-        Grant { bytes: self.per_period - self.owed - self.used, delay: 0.0 }
+        Grant { bytes: self.per_period - self.debt - self.used, delay: 0.0 }
     }
 
     /// Counts what was programmed in the current period.
@@ -32,7 +32,7 @@ impl FixedRate {
     #[inline]
     pub fn next(&mut self, more: u64) {
         let paid = self.per_period * (1.0 + more as f64);
-        self.owed = (self.owed + self.used - paid).max(0.0);
+        self.debt = (self.debt + self.used - paid).max(0.0);
         self.used = 0.0;
     }
 

@@ -17,19 +17,19 @@ pub struct Settings {
     /// The length of a period.
     pub period: Dur,
     /// How it throttles.
-    pub pace: Pace,
+    pub pace: ThrottlePace,
 }
 
 /// How a throttle works.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub enum Pace {
+pub enum ThrottlePace {
     /// A fixed rate.
     Fixed,
     /// Dynamically; `cells` says which recovery it counts on, and the rules' target and period
     /// follow from the settings.
     Dynamic {
         /// The constants of recovery.
-        cells: Counted,
+        cells: CountedRecovery,
         /// The thresholds.
         rules: Rules,
     },
@@ -37,7 +37,7 @@ pub enum Pace {
 
 /// The recovery that a throttle counts on.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub enum Counted {
+pub enum CountedRecovery {
     /// None: the cycles that the flash is rated for.
     Rated,
     /// The drive's.
@@ -49,12 +49,16 @@ pub enum Counted {
 impl Settings {
     /// A fixed rate.
     pub(super) fn fixed(params: &Params) -> Self {
-        Self { target: params.dur("target"), period: params.dur("period"), pace: Pace::Fixed }
+        Self {
+            target: params.dur("target"),
+            period: params.dur("period"),
+            pace: ThrottlePace::Fixed,
+        }
     }
 
     /// The common part of throttles that foresee demand; they differ in the cycles that they count
     /// on.
-    pub(super) fn dynamic(params: &Params, cells: Counted, capacity: Capacity) -> Self {
+    pub(super) fn dynamic(params: &Params, cells: CountedRecovery, capacity: Capacity) -> Self {
         let (target, period) = (params.dur("target"), params.dur("period"));
         let periods = |length: Dur| (length.as_ns() as f64 / period.as_ns() as f64).round() as u64;
         let window = periods(params.dur("window")).max(1);
@@ -79,7 +83,7 @@ impl Settings {
             misses: params.int("misses") as u32,
             nand_pages: params.word("pages") == "nand",
         };
-        Self { target, period, pace: Pace::Dynamic { cells, rules } }
+        Self { target, period, pace: ThrottlePace::Dynamic { cells, rules } }
     }
 
     /// The same in steps that are longer, where the target has more periods or windows than these.
@@ -89,30 +93,32 @@ impl Settings {
         let coarser =
             times(self.target.as_ns() as f64 / self.period.as_ns() as f64 / periods as f64);
         let period = self.period * coarser;
-        let Pace::Dynamic { cells, mut rules } = self.pace else { return Self { period, ..self } };
+        let ThrottlePace::Dynamic { cells, mut rules } = self.pace else {
+            return Self { period, ..self };
+        };
         let target = (rules.target as f64 / coarser as f64).round().max(1.0) as u64;
         let window = rules.window.div_ceil(coarser).max(target.div_ceil(windows));
         let longer = (window * coarser) as f64 / rules.window as f64;
         rules.history = ((rules.history as f64 / longer) as usize).max(2);
         rules.period *= coarser as f64;
         (rules.target, rules.window) = (target, window);
-        Self { period, pace: Pace::Dynamic { cells, rules }, ..self }
+        Self { period, pace: ThrottlePace::Dynamic { cells, rules }, ..self }
     }
 
     /// The machine for a drive.
     pub fn machine(&self, life: &Life) -> Machine {
         let raw = life.raw_bytes as f64;
         match self.pace {
-            Pace::Fixed => {
+            ThrottlePace::Fixed => {
                 let periods = self.target.as_ns() as f64 / self.period.as_ns() as f64;
                 Machine::Fixed(FixedRate::new(raw * f64::from(life.cycles) / periods))
             }
-            Pace::Dynamic { cells, rules } => {
+            ThrottlePace::Dynamic { cells, rules } => {
                 let of = |recovery| RatedCells::new(f64::from(life.cycles), recovery);
                 let cells = match cells {
-                    Counted::Rated => of(None),
-                    Counted::Drive => of(Some(life.recovery)),
-                    Counted::Given(recovery) => of(Some(recovery)),
+                    CountedRecovery::Rated => of(None),
+                    CountedRecovery::Drive => of(Some(life.recovery)),
+                    CountedRecovery::Given(recovery) => of(Some(recovery)),
                 };
                 let page = life.page_bytes as f64;
                 Machine::Dynamic(Box::new(Regulator::new(rules, cells, raw, page)))

@@ -1,7 +1,7 @@
 //! Family throttle: how long must a write wait before the FTL sees it?
 //!
-//! One state machine serves two time scales: [`Machine`] knows periods only, so that a fluid model
-//! can run it over years, and [`Gate`] drives it from the events of a run.
+//! One state machine serves two time scales. [`Machine`] knows only periods, so a fluid model can
+//! run it over years. [`Gate`] drives it from the events of a run.
 
 mod cells;
 mod fixed_rate;
@@ -19,8 +19,8 @@ mod tests;
 pub use cells::RatedCells;
 pub use fixed_rate::FixedRate;
 pub use gate::Gate;
-pub use machine::{Counted, Machine, Pace, Settings};
-pub use regulator::{Capacity, Enforcement, Epoch, Grant, Regulator, Rules, Tally};
+pub use machine::{CountedRecovery, Machine, Settings, ThrottlePace};
+pub use regulator::{Capacity, Enforcement, Epoch, Grant, Regulator, Rules, ThrottleCounts};
 pub use rests::Rests;
 pub use windows::{Difference, Windows};
 

@@ -1,22 +1,25 @@
 //! `ready`: throttles by the demand that is expected and the cycles that are left, recovery included.
 //!
-//! Life is divided into epochs. The demand of the next is predicted from the last; the capacity of
-//! an epoch is its share of what is left; the delay of each page changes at every epoch so that the
-//! two meet (Eq. 4 and 5). Within an epoch, one-second periods enforce the capacity: unused
-//! capacity is carried over, and what exceeds it waits (`pessimistic`) or borrows from later epochs
-//! (`optimistic`). The length of epochs is the one at which demand varies least.
+//! Life is divided into epochs. The demand of the next is predicted from the last, and the capacity
+//! of an epoch is its share of the rest. The delay of each page changes at every epoch so that
+//! demand and capacity meet (Eq. 4 and 5).
 //!
-//! Good at reaching the target with the least delay; bad where demand has no cycles, because then
-//! delays follow demand instead of meeting it. Its guarantee is about the mean rest of cells, as
-//! in the paper, whose equations forget when the rest was: a drive that idles for half its life and
-//! then works has the same mean as one that works evenly. `capacity = "local"` counts each cycle by
-//! the rest before it. `capacity = "paper"` guarantees nothing: cells that rested are credited with
-//! cycles that they lose again when the rest is over, and what is borrowed can be borrowed again and
-//! again.
+//! Within an epoch, one-second periods enforce the capacity. Unused capacity is carried over.
+//! Demand beyond it waits (`pessimistic`) or borrows from later epochs (`optimistic`). The length
+//! of epochs is the one at which demand varies least.
+//!
+//! The policy reaches the target with the least delay. It is bad for demand without cycles, because
+//! then delays follow demand instead of meeting it.
+//!
+//! Its guarantee is about the mean rest of cells, as in the paper, whose equations ignore the order
+//! of rest and work. A drive that idles for half its life and then works has the same mean as one
+//! that works evenly. `capacity = "local"` counts each cycle by the rest before it.
+//! `capacity = "paper"` guarantees nothing. Cells that rested are credited with cycles that they
+//! lose again after the rest, and borrowed bytes can be borrowed again and again.
 
 use super::{
-    AVERAGE, Capacity, Counted, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS, MISSES, PAGES,
-    PERIOD, SPARE, Settings, TARGET, WINDOW,
+    AVERAGE, Capacity, CountedRecovery, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS,
+    MISSES, PAGES, PERIOD, SPARE, Settings, TARGET, WINDOW,
 };
 use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
@@ -35,10 +38,10 @@ pub const INFO: PolicyInfo = PolicyInfo {
             name: "capacity",
             kind: ParamKind::Word(&["guarded", "local", "paper"]),
             default: "guarded",
-            doc: "the cycles to spread: never more than hold if the target is reached, by the mean \
-                  rest of the whole life; the same, each cycle counted by the rest before it, so \
-                  that rest at other times heals nothing; or those of the mean idle time so far, \
-                  as printed, which breaks the promise",
+            doc: "the cycles to spread. `guarded`: at most those that are safe if the target is \
+                  reached, by the mean rest of the whole life. `local`: the same, but each cycle \
+                  counts by the rest before it. `paper`: those of the mean idle time so far, as \
+                  printed, which breaks the promise",
         },
         ParamInfo {
             name: "recovery",
@@ -72,9 +75,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
 
 pub(super) fn settings(params: &Params) -> Settings {
     let counted = match params.word("recovery") {
-        "printed" => Counted::Given(Recovery::PRINTED),
-        "fitted" => Counted::Given(Recovery::FITTED),
-        _ => Counted::Drive,
+        "printed" => CountedRecovery::Given(Recovery::PRINTED),
+        "fitted" => CountedRecovery::Given(Recovery::FITTED),
+        _ => CountedRecovery::Drive,
     };
     let capacity = match params.word("capacity") {
         "paper" => Capacity::Paper,

@@ -1,9 +1,9 @@
-//! Dynamic throttling as a state machine over periods: predicts the demand of the next epoch, sets
-//! the delay of its writes, and keeps what is programmed within the epoch's capacity (READY 3).
+//! Dynamic throttling as a state machine over periods (READY 3). It predicts the demand of the next
+//! epoch, sets the delay of its writes, and keeps the programmed bytes within the epoch's capacity.
 //!
-//! It knows no clock. Its driver says what was programmed in a period and that the period
-//! is over: an event loop through [`Gate`](super::Gate), or a fluid model of whole years. All bytes
-//! are bytes programmed, whoever caused them.
+//! It knows no clock. Its driver reports the bytes programmed in a period, and its end: an event
+//! loop through [`Gate`](super::Gate), or a fluid model of whole years. All bytes are programmed
+//! bytes, from any source.
 
 use super::cells::RatedCells;
 use super::rests::Rests;
@@ -24,11 +24,11 @@ pub enum Capacity {
     /// The achievable cycles at the mean interval so far, as printed; borrowing starts afresh after
     /// every epoch that borrows nothing.
     Paper,
-    /// At most what is achievable if the target is reached, and what is borrowed at any time is
-    /// at most the spare share of what an even spread of that would leave.
+    /// At most the cycles that are achievable if the target is reached. The borrowed bytes are at
+    /// most the spare share of those that an even spread would leave.
     Guarded,
-    /// As guarded, and bytes are charged by the rest that cells had before them: as they are if it
-    /// is that of an even spread, as more after less rest, and as less after more.
+    /// As guarded, and bytes are charged by the rest that cells had before them. The charge equals
+    /// the bytes at the rest of an even spread. It is more after less rest, and less after more.
     Local,
 }
 
@@ -127,7 +127,7 @@ impl Epoch {
 
 /// The counts.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
-pub struct Tally {
+pub struct ThrottleCounts {
     /// Epochs that ended.
     pub epochs: u64,
     /// Those with a prediction.
@@ -157,7 +157,7 @@ pub struct Regulator {
     price: f64,
     /// Charged beyond all that epochs before this one were given: what a collection
     /// programmed after the last write was let in. This one pays for it first.
-    owed: f64,
+    debt: f64,
     /// The part that the last epoch paid; nothing if all is paid.
     paid: f64,
     /// Epochs that ended, as many as are to be kept.
@@ -175,7 +175,7 @@ pub struct Regulator {
     programmed: f64,
     surcharge: f64,
     pages: f64,
-    tally: Tally,
+    tally: ThrottleCounts,
 }
 
 impl Regulator {
@@ -194,7 +194,7 @@ impl Regulator {
             epoch: Epoch::default(),
             rests: (rules.capacity == Capacity::Local).then(|| Rests::at_least(cells)),
             price: 1.0,
-            owed: 0.0,
+            debt: 0.0,
             paid: 0.0,
             ended: Vec::new(),
             kept: 0,
@@ -207,7 +207,7 @@ impl Regulator {
             programmed: 0.0,
             surcharge: 0.0,
             pages: 0.0,
-            tally: Tally::default(),
+            tally: ThrottleCounts::default(),
         };
         regulator.epoch = Epoch { length: regulator.length, ..Epoch::default() };
         regulator.set_rate(false);
@@ -215,14 +215,14 @@ impl Regulator {
         regulator
     }
 
-    /// What may be done in the rest of the current period.
+    /// The bytes allowed in the rest of the current period.
     #[inline]
     pub fn grant(&self) -> Grant {
         if self.now >= self.rules.target {
             return Grant::FREE;
         }
         let periods = (self.now - self.epoch.start + 1) as f64;
-        let bytes = self.epoch.rate * periods + self.epoch.spare - self.epoch.used - self.owed;
+        let bytes = self.epoch.rate * periods + self.epoch.spare - self.epoch.used - self.debt;
         let bytes = if self.rests.is_none() { bytes } else { self.affordable(bytes) };
         Grant { bytes, delay: self.epoch.delay }
     }
@@ -238,7 +238,8 @@ impl Regulator {
         }
     }
 
-    /// Bytes that surely cost no more than is left when so many were to be charged as they are.
+    /// Bytes that surely cost no more than the remaining ones, if as many are charged at their
+    /// plain number.
     // Apart, as the next, so that those who charge bytes as they are do not pay for it.
     #[cold]
     fn affordable(&self, left: f64) -> f64 {
@@ -302,7 +303,7 @@ impl Regulator {
             return;
         }
         let whole = (until.min(self.rules.target) - self.now) / self.length;
-        let most = if self.owed > 0.0 {
+        let most = if self.debt > 0.0 {
             self.alike_while_owing()
         } else if self.cut {
             0
@@ -319,8 +320,8 @@ impl Regulator {
         self.tally.epochs += passed;
         self.tally.predictions += passed;
         self.tally.hits += passed;
-        if self.owed > 0.0 {
-            self.owed -= passed as f64 * self.paid;
+        if self.debt > 0.0 {
+            self.debt -= passed as f64 * self.paid;
             self.tally.borrowed += if self.cut { passed } else { 0 };
         }
     }
@@ -336,14 +337,14 @@ impl Regulator {
             return 0;
         }
         // The last of them are counted one by one, too.
-        let owing = ((self.owed - self.epoch.capacity()) / self.paid) as u64;
+        let owing = ((self.debt - self.epoch.capacity()) / self.paid) as u64;
         let epochs = owing.saturating_sub(1).min(self.now / self.length / 256);
         if epochs > MANY_EPOCHS { epochs } else { 0 }
     }
 
-    /// Periods, after the current one, until something may be programmed again; `left` is what the
-    /// current one may still program, zero or negative. What the next epoch will bring is not known
-    /// yet: it is taken to be as this one.
+    /// Periods, after the current one, until something may be programmed again. `left` is the
+    /// number of bytes that the current one may still program, zero or negative. The next epoch is
+    /// not known yet, so it is assumed to be like this one.
     pub fn periods_until_more(&self, left: f64) -> u64 {
         let to_target = self.rules.target - self.now.min(self.rules.target);
         let rate = self.epoch.rate;
@@ -370,7 +371,7 @@ impl Regulator {
     }
 
     /// The counts.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> ThrottleCounts {
         self.tally
     }
 
@@ -436,10 +437,10 @@ impl Regulator {
         (self.total_bytes() - self.given()).max(0.0)
     }
 
-    /// Bytes that epochs were given and that were charged. What is owed is not among them: it is
-    /// paid from what the next one is given.
+    /// Bytes that epochs were given and that were charged. Owed bytes are not included: the next
+    /// grant pays them.
     fn given(&self) -> f64 {
-        self.programmed + self.surcharge - self.owed
+        self.programmed + self.surcharge - self.debt
     }
 
     /// The bytes of an even spread over the whole life.
@@ -447,8 +448,8 @@ impl Regulator {
         self.raw_bytes * self.even.0
     }
 
-    /// The bytes that can be lent in this epoch such that, at its beginning and at its end, no more
-    /// was programmed than an even spread and the spare share of its rest.
+    /// The bytes that can be lent in this epoch. At its beginning and at its end, the programmed
+    /// bytes are at most an even spread and the spare share of its rest.
     fn lendable(&self, later: f64) -> f64 {
         let all = self.whole_life();
         let per_period = all * (1.0 - self.rules.spare) / self.rules.target as f64;
@@ -471,11 +472,11 @@ impl Regulator {
         }
         let remaining = self.rules.target - self.now;
         // A rounding error is not a loan.
-        let used = ended.charged() + self.owed;
+        let used = ended.charged() + self.debt;
         let borrowed = used > ended.capacity() * (1.0 + 1e-9);
         let borrowed = borrowed && self.rules.enforcement == Enforcement::Optimistic;
-        self.owed = (used - ended.capacity() - ended.spare).max(0.0);
-        self.paid = if self.owed > 0.0 { ended.capacity() + ended.spare } else { 0.0 };
+        self.debt = (used - ended.capacity() - ended.spare).max(0.0);
+        self.paid = if self.debt > 0.0 { ended.capacity() + ended.spare } else { 0.0 };
         self.tally.borrowed += u64::from(borrowed);
         if ended.used > 0.0 {
             self.price = ended.charged() / ended.used;
@@ -529,8 +530,8 @@ impl Regulator {
         }
     }
 
-    /// The delay of a page, in seconds, that lengthens so many periods by `ratio` if it is given to
-    /// all pages of a capacity.
+    /// The delay of a page, in seconds, that lengthens `periods` by `ratio` if all pages of a
+    /// capacity get it.
     fn change(&self, periods: f64, capacity: f64, ratio: f64) -> f64 {
         if ratio <= 1.0 {
             return 0.0;

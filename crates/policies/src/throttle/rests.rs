@@ -1,9 +1,9 @@
 //! How long cells rested before each of their cycles, and what of their life that used up.
 //!
-//! READY's equations take the mean rest of a life, whenever it was. Here each part of a cycle
-//! counts by the rest that came before it: 1 ÷ N of the life, N being the cycles that are
-//! achievable with that rest between any two. A life is over when the sum is one. With even rest
-//! both agree; a drive that idles first and is busy later lives shorter than its mean rest says.
+//! READY's equations take the mean rest of a life, in any order. Here each part of a cycle counts
+//! by the rest before it, as 1 ÷ N of the life. N is the number of cycles that are achievable with
+//! that rest between any two. A life is over when the sum is one. With even rest both agree. A
+//! drive that idles first and is busy later lives shorter than its mean rest suggests.
 
 use super::cells::RatedCells;
 
@@ -132,8 +132,8 @@ impl Rests {
         self.price
     }
 
-    /// Cycles that surely take no more than this share of their life from the cells, however soon:
-    /// behind the part that is cycled now, they may have no rest at all.
+    /// Cycles that surely take at most this share of their life from the cells, even if they come
+    /// at once. Behind the part that is cycled now, they may have no rest at all.
     pub fn affordable(&self, share: f64) -> f64 {
         let here = self.left * self.price;
         if share <= here { share / self.price } else { self.left + (share - here) / self.prices[0] }

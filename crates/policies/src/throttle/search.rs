@@ -1,9 +1,9 @@
 //! A search for demand that breaks the guarantees. By the mean rest of cells it finds none against
-//! `guarded` capacity, and soon one against the capacity as printed; by the rest before each cycle
-//! it finds none against `local`, and soon one against `guarded`.
+//! `guarded` capacity, and soon one against the printed capacity. By the rest before each cycle it
+//! finds none against `local`, and soon one against `guarded`.
 //!
-//! Lives are scaled down in periods, not in hours: five years in some hundred periods, so that
-//! cycles rest as long as they would, and thousands of series can be tried.
+//! Lives are scaled down in periods, not in hours: five years in some hundred periods. So cycles
+//! rest as long as they would, and thousands of series can be tried.
 
 use super::*;
 use kernel::Rng;
@@ -68,9 +68,9 @@ impl Case {
         (1..=target).map(|p| cells.limit(HOURS * p as f64 / target as f64)).collect()
     }
 
-    /// Plays a series of demands, each a share of the peak. Returns by how much the cells were ever
-    /// beyond their limit, relative to it (negative: how far they stayed below), and when in
-    /// shares of the target; `allowance` is what an overshoot may add.
+    /// Plays a series of demands, each a share of the peak. Returns the greatest excess of the
+    /// cells over their limit, relative to it (negative if they stayed below), and its time in
+    /// shares of the target. `allowance` is the part that an overshoot may add.
     fn play(&self, series: &[f32], limits: &[f64]) -> (f64, f64) {
         let mut r = Regulator::new(self.rules, self.cells(), RAW, 4096.0);
         let target = self.rules.target;
@@ -176,8 +176,8 @@ fn search(seed: &str, rounds: u32, case: impl Fn(&mut Rng) -> Case) -> (f64, f64
     worst.expect("rounds were tried")
 }
 
-/// No demand makes the flash wear out before the target, whatever the thresholds. So many series
-/// take about a minute of processor time, in two tests so that two cores share it.
+/// No demand makes the flash wear out before the target, whatever the thresholds. This number of
+/// series takes about a minute of processor time, in two tests so that two cores share it.
 #[test]
 fn nothing_breaks_the_guarantee_of_guarded_capacity() {
     nothing_breaks_the_guarantee("search/guarded", 75_000);
@@ -251,7 +251,7 @@ const SHORT_HOURS: f64 = 500.0;
 const FEW_CYCLES: f64 = 35.0;
 
 /// The share of their life that cells have lost at the end of each period, every cycle by the rest
-/// before it, as a list of when how much was programmed tells: each hundredth of a cycle rested since
+/// before it. A list of programs over time gives the rest: each hundredth of a cycle rested since
 /// that part of the flash was programmed last. The first cycle found new cells.
 fn lost_by_local_rest(cells: &RatedCells, cycles: &[f64], hours: f64) -> Vec<f64> {
     let mut so_far = vec![0.0];

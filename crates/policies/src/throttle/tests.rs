@@ -27,7 +27,7 @@ fn rules(target: u64) -> Rules {
     }
 }
 
-/// A drive that takes so many bytes in all, whatever rests between.
+/// A drive that takes `bytes` in all, whatever the rests between.
 fn regulator(rules: Rules, bytes: f64) -> Regulator {
     Regulator::new(rules, RatedCells::new(1.0, None), bytes, 4096.0)
 }
@@ -256,9 +256,10 @@ fn achievable_cycles_follow_from_the_interval_so_far() {
     near(r.total_bytes(), 8.0 * MB * cells.extrapolated(2.0));
 }
 
-/// Capacity `local`, in periods of an hour: two cycles of new cells cost what cells take after the
-/// longest rest that counts, a third what they take after the rest since the second. What is charged
-/// is missing from the periods that follow, and the delay is by bytes at the price of the last epoch.
+/// Capacity `local`, in periods of an hour. Two cycles of new cells cost as much as after the
+/// longest rest that counts. A third costs as much as after the rest since the second. Charged
+/// bytes are missing from the following periods, and the delay is by bytes at the price of the last
+/// epoch.
 #[test]
 fn local_capacity_charges_by_the_rest_before() {
     let rules = Rules {
@@ -291,7 +292,7 @@ fn local_capacity_charges_by_the_rest_before() {
     let charged = r.epoch().charged();
     let expected = MB * (first + price(11.5) + 79.0 * price(0.0));
     assert!((charged / expected - 1.0).abs() < 2e-3, "{charged}, not {expected}");
-    // What is too much has to be waited for, in the currency in which it is owed.
+    // Excess bytes wait, in the unit in which they are owed.
     let left = r.grant().bytes;
     assert!((left * price(0.0) / (13.0 * rate - charged) - 1.0).abs() < 1e-9);
     assert_eq!(r.periods_until_more(left), ((charged - 13.0 * rate) / rate).floor() as u64 + 1);
@@ -324,7 +325,7 @@ fn a_selected_epoch_takes_as_long_as_its_demand() {
     near(epoch.rate, share / 4.0 * MB);
     near(epoch.predicted.expect("it is not the first"), 6.0 * MB);
     near(epoch.delay, 8.0 * (6.0 / share - 1.0) / (share * MB / 4096.0));
-    // What a drive can do at once is not stretched, and not delayed.
+    // Work that a drive can do at once is neither stretched nor delayed.
     let mut r = regulator(Rules { selects: true, ..rules(400) }, 4000.0 * MB);
     for period in 0..8 {
         r.demand(f64::from(period), 1.5 * MB);
@@ -381,7 +382,7 @@ fn spare_capacity_after_a_loan() {
         near(second.used, 3.6 * MB);
         assert_eq!((r.tally().epochs, r.tally().borrowed), (3, 1));
     }
-    // A loan that is pessimistic is none.
+    // A pessimistic throttle does not lend.
     let none = Rules { enforcement: Enforcement::Pessimistic, ..rules(100) };
     let mut r = regulator(none, 100.0 * MB);
     assert_eq!(r.epoch().spare, 0.0);
@@ -390,8 +391,8 @@ fn spare_capacity_after_a_loan() {
     assert_eq!((r.epoch().spare, r.tally().borrowed), (0.0, 0));
 }
 
-/// The mean of the last epochs, here of two, is what is predicted; before there are so many the first
-/// stands for the others. A quarter more or less is a hit.
+/// The prediction is the mean of the last epochs, here of two. Before there are as many, the first
+/// one represents the others. A quarter more or less is a hit.
 #[test]
 fn predictions_are_means_and_hold_or_do_not() {
     let mut r = regulator(Rules { average: 2, ..rules(400) }, 400.0 * MB);
@@ -460,8 +461,8 @@ fn settings_become_rules() {
         misses: 9,
         nand_pages: true,
     };
-    let cells = Counted::Given(Recovery::FITTED);
-    assert_eq!(ready.pace, Pace::Dynamic { cells, rules });
+    let cells = CountedRecovery::Given(Recovery::FITTED);
+    assert_eq!(ready.pace, ThrottlePace::Dynamic { cells, rules });
     assert_eq!((ready.target, ready.period), (Dur::secs(1000), Dur::secs(2)));
     let short =
         serde_json::json!({ "target": "1s", "period": "9s", "window": "3s", "history": "1s" });
@@ -480,17 +481,17 @@ fn settings_become_rules() {
         misses: 3,
         nand_pages: false,
     };
-    let throttles = [("ready", Counted::Drive), ("dynamic", Counted::Rated)];
+    let throttles = [("ready", CountedRecovery::Drive), ("dynamic", CountedRecovery::Rated)];
     for (name, cells) in throttles {
-        assert_eq!(of(name, short.clone()).pace, Pace::Dynamic { cells, rules }, "{name}");
+        assert_eq!(of(name, short.clone()).pace, ThrottlePace::Dynamic { cells, rules }, "{name}");
     }
     // Years in milliseconds would be more windows than are worth remembering.
     let long =
         of("ready", serde_json::json!({ "history": "9y", "window": "1ms", "period": "1ms" }));
-    let Pace::Dynamic { rules, .. } = long.pace else { panic!("{long:?}") };
+    let ThrottlePace::Dynamic { rules, .. } = long.pace else { panic!("{long:?}") };
     assert_eq!(rules.history, 1 << 16);
     let fixed = of("static", serde_json::json!({ "target": "100s", "period": "4s" }));
-    assert_eq!(fixed.pace, Pace::Fixed);
+    assert_eq!(fixed.pace, ThrottlePace::Fixed);
     assert!(crate::PolicySet::resolve(&[], None).unwrap().build().throttle.settings().is_none());
 }
 
@@ -505,7 +506,7 @@ fn a_machine_is_what_its_settings_say() {
         pushes_back: true,
     };
     let settings = |pace| Settings { target: Dur::secs(100), period: Dur::secs(4), pace };
-    let mut fixed = settings(Pace::Fixed).machine(&life);
+    let mut fixed = settings(ThrottlePace::Fixed).machine(&life);
     let Machine::Fixed(rate) = &fixed else { panic!("{fixed:?}") };
     near(rate.per_period(), 2000.0);
     near(fixed.grant().bytes, 2000.0);
@@ -526,14 +527,17 @@ fn a_machine_is_what_its_settings_say() {
 
     let rules = Rules { window: 5, ..rules(25) };
     for (cells, all) in [
-        (Counted::Rated, 50.0),
-        (Counted::Drive, RatedCells::new(50.0, Some(Recovery::PRINTED)).limit(25.0 / 3600.0)),
+        (CountedRecovery::Rated, 50.0),
         (
-            Counted::Given(Recovery::FITTED),
+            CountedRecovery::Drive,
+            RatedCells::new(50.0, Some(Recovery::PRINTED)).limit(25.0 / 3600.0),
+        ),
+        (
+            CountedRecovery::Given(Recovery::FITTED),
             RatedCells::new(50.0, Some(Recovery::FITTED)).limit(25.0 / 3600.0),
         ),
     ] {
-        let mut dynamic = settings(Pace::Dynamic { cells, rules }).machine(&life);
+        let mut dynamic = settings(ThrottlePace::Dynamic { cells, rules }).machine(&life);
         near(dynamic.regulator().expect("it is one").epoch().rate, 1000.0 * all / 25.0);
         dynamic.spend(7.0, 1.0);
         dynamic.next(1.0);
@@ -545,7 +549,10 @@ fn a_machine_is_what_its_settings_say() {
     }
     // The length of epochs is selected from what comes in the first two windows, each five seconds,
     // and so is what is predicted for the next.
-    let selects = Pace::Dynamic { cells: Counted::Rated, rules: Rules { selects: true, ..rules } };
+    let selects = ThrottlePace::Dynamic {
+        cells: CountedRecovery::Rated,
+        rules: Rules { selects: true, ..rules },
+    };
     for bytes in [0.0, 100.0] {
         let mut dynamic = settings(selects).machine(&life);
         for second in 0..10 {
@@ -674,8 +681,8 @@ fn loans_stay_within_the_spare_share_of_an_even_spread() {
     }
 }
 
-/// What an epoch programs beyond all that it was given is missing from those after it, until it is
-/// paid; nothing of it is spread over the rest of the life.
+/// Programs of an epoch beyond its grants are missing from the next epochs until they are paid.
+/// Nothing of them is spread over the rest of the life.
 #[test]
 fn an_epoch_pays_what_the_last_one_owes() {
     let rules = Rules { enforcement: Enforcement::Pessimistic, window: 1, ..rules(100) };
@@ -799,13 +806,13 @@ fn longer_steps_are_of_the_same_life() {
     let year = Dur::secs(365 * 86_400);
     let rules = Rules { window: 1, history: 65_536, ..rules(year.as_ns() / 1_000_000) };
     let rules = Rules { period: 1e-3, enforcement: Enforcement::Pessimistic, ..rules };
-    let pace = Pace::Dynamic { cells: Counted::Drive, rules };
-    for pace in [pace, Pace::Fixed] {
+    let pace = ThrottlePace::Dynamic { cells: CountedRecovery::Drive, rules };
+    for pace in [pace, ThrottlePace::Fixed] {
         let fine = Settings { target: year, period: Dur::ms(1), pace };
         assert_eq!(fine.within(u64::MAX, u64::MAX), fine);
         let coarse = fine.within(1_000_000, 20_000);
         assert_eq!(coarse.period, Dur::ms(31_536));
-        if let Pace::Dynamic { rules, .. } = coarse.pace {
+        if let ThrottlePace::Dynamic { rules, .. } = coarse.pace {
             assert_eq!((rules.target, rules.window, rules.history), (1_000_000, 50, 2));
             near(rules.period, 31.536);
         }

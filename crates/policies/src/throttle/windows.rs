@@ -153,9 +153,9 @@ impl Windows {
     }
 }
 
-/// Adds `step` to `from` until the sum is beyond `at`, and says how often that was. The sum is the
-/// one that adding step by step gives, last digit included, in time that does not grow with the
-/// number of steps: as long as sums have one exponent, each step adds the same.
+/// Adds `step` to `from` until the sum is beyond `at`, and returns the number of additions. The sum
+/// equals that of adding step by step, last digit included. The time does not grow with the number
+/// of steps: as long as sums have one exponent, each step adds the same.
 fn steps_beyond(from: f64, step: f64, at: f64) -> (f64, u64) {
     let (mut sum, mut steps) = (from, 0);
     while at >= sum {

@@ -1,10 +1,12 @@
 //! `cost-benefit`: the block with the most space won for its age and what the move costs.
 //!
-//! Of a block whose share `u` is valid, reading it and writing the valid part again costs `2u` and
-//! wins `1 - u`; what has lain long will stay so, and its space is won for longer. The block with
-//! the greatest `age (1 - u) / 2u` is taken, so that cold blocks are reclaimed with more valid
-//! pages than hot ones. Good where writes are skewed; where they are not, age says nothing, and it
-//! moves more than `greedy`. Age is counted in blocks of the drive that were completed since.
+//! A block has the valid share `u`. Reading it and writing the valid part again costs `2u` and
+//! gains `1 - u`. Data that has stayed long will stay on, and its space is gained for longer. So
+//! the block with the greatest `age (1 - u) / 2u` is taken, and cold blocks are reclaimed with more
+//! valid pages than hot ones.
+//!
+//! The policy is good for skewed writes. For even ones age means nothing, and it moves more than
+//! `greedy`. Age is counted in blocks of the drive that were completed since.
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;

@@ -2,8 +2,8 @@
 //!
 //! Data that is never overwritten keeps its block from being erased, so the other blocks wear out
 //! alone. When the spread of effective cycles in a plane exceeds a threshold, the data of the least
-//! worn complete block moves onto the most worn free one, and the block it leaves takes its turn.
-//! Bounds the spread at the cost of moving cold data about once in `threshold` cycles.
+//! worn complete block moves onto the most worn free one. The block that it leaves is then used.
+//! The policy bounds the spread, and moves cold data about once in `threshold` cycles.
 
 use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};

@@ -1,10 +1,10 @@
 //! `hot-cold-swap`: a block that ages faster than the others is given cold data.
 //!
-//! When a block is erased whose remaining life has fallen below a share of the plane's mean, the
-//! data that has lain longest moves onto the most worn free block, and the block that it leaves
-//! takes its turn. The tolerance shrinks with age: wear may spread while the drive is young, where
-//! it does no harm, and is even at the end. Of the scheme of Agrawal et al. this is the swap; their
-//! second rule, to pass over worn victims now and then, belongs to the choice of victims.
+//! When the remaining life of an erased block is below a share of the plane's mean, the oldest data
+//! moves onto the most worn free block. The block that it leaves is then used. The tolerance
+//! shrinks with age: wear may spread while the drive is young, and is even at the end. This is the
+//! swap of the scheme of Agrawal et al. Their second rule, to pass over worn victims now and then,
+//! belongs to the choice of victims.
 
 use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};

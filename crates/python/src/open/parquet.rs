@@ -7,11 +7,11 @@ use std::sync::Arc;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use ssd::workload::{
-    ColumnTable, Detail, Facts, Flow, FlowBy, Pieces, Place, See, Spot, StandIn, TableRows, Tally,
-    TimeUnit, TraceError, Workload, open_table,
+    ColumnTable, Detail, Facts, Flow, FlowBy, Pieces, ReadTally, See, Spot, StandIn, TableRows,
+    TimeUnit, TraceError, TracePlace, Workload, open_table,
 };
 
-use super::How;
+use super::OpenSpec;
 use crate::error::{InternalError, of_trace};
 
 /// The name of the format.
@@ -48,8 +48,8 @@ pub(crate) fn is_one(path: &Path) -> bool {
 }
 
 /// The metadata of the file: requests, span, whether they have times, the recorded time of the
-/// first, the stand-in's model, version and source, notes, and of each flow the name, the weight,
-/// the depth and the region.
+/// first, and notes. A stand-in has model, version and source. Each flow has its name, weight,
+/// depth and region.
 type Statement = (
     u64,
     u64,
@@ -61,15 +61,15 @@ type Statement = (
 );
 
 /// Opens the table, as far as its beginning and end say what it is.
-fn opened(path: &Path, how: &How) -> PyResult<(File, Option<Facts>)> {
+fn opened(path: &Path, spec: &OpenSpec) -> PyResult<(File, Option<Facts>)> {
     let name: Arc<str> =
         path.file_name().map_or_else(|| "table".into(), |n| n.to_string_lossy().into());
     let looked = Python::try_attach(|py| {
-        let options = how.options();
+        let options = spec.options();
         let unit = options.time_unit.map(TimeUnit::name);
         let words = (
             path.to_string_lossy().into_owned(),
-            how.columns(),
+            spec.columns(),
             unit,
             options.devices.clone(),
             options.event.is_some(),
@@ -77,7 +77,7 @@ fn opened(path: &Path, how: &How) -> PyResult<(File, Option<Facts>)> {
             options.skip_bad,
             options.flow_by.map(FlowBy::name),
         );
-        let opened = how.opener().0.call1(py, words)?;
+        let opened = spec.opener().0.call1(py, words)?;
         let facts = opened.getattr(py, "facts")?.extract::<Option<Statement>>(py)?;
         Ok((opened, facts))
     });
@@ -95,29 +95,29 @@ fn opened(path: &Path, how: &How) -> PyResult<(File, Option<Facts>)> {
             .collect(),
         notes,
     });
-    let tally = how.tally();
+    let tally = spec.tally();
     Ok((File { name, opened: Arc::new(opened), tally }, facts))
 }
 
 /// Opens the workload in the file at `path`.
-pub(crate) fn open(path: &Path, how: &How) -> PyResult<Box<dyn Workload>> {
-    let (file, facts) = opened(path, how)?;
-    let any_clock = how.options().time_unit.is_some();
-    let by = how.options().flow_by;
-    open_table(path, FORMAT, Box::new(file), facts, how.said(), any_clock, by)
+pub(crate) fn open(path: &Path, spec: &OpenSpec) -> PyResult<Box<dyn Workload>> {
+    let (file, facts) = opened(path, spec)?;
+    let any_clock = spec.options().time_unit.is_some();
+    let by = spec.options().flow_by;
+    open_table(path, FORMAT, Box::new(file), facts, spec.said(), any_clock, by)
         .map_err(|e| of_trace(&e))
 }
 
 /// Finds what is wrong with the file as far as its metadata shows it.
-pub(crate) fn glance(path: &Path, how: &How) -> PyResult<()> {
-    opened(path, how).map(drop)
+pub(crate) fn glance(path: &Path, spec: &OpenSpec) -> PyResult<()> {
+    opened(path, spec).map(drop)
 }
 
 /// One file. `opened` is a `floatgate.workloads.parquet.Opened`.
 struct File {
     name: Arc<str>,
     opened: Arc<Py<PyAny>>,
-    tally: Tally,
+    tally: ReadTally,
 }
 
 impl ColumnTable for File {
@@ -149,7 +149,7 @@ impl File {
 struct ParquetPieces {
     name: Arc<str>,
     pieces: Py<PyAny>,
-    tally: Tally,
+    tally: ReadTally,
 }
 
 /// A column of a piece.
@@ -203,7 +203,7 @@ fn attached<T>(
     call: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,
 ) -> Result<T, TraceError> {
     let fail = |spot, found: String, expected: String, hint: String| {
-        let place = Place { file: Arc::clone(name), spot };
+        let place = TracePlace { file: Arc::clone(name), spot };
         TraceError::File(Box::new(Detail { place, found, expected, hint }))
     };
     let ended =

@@ -15,8 +15,8 @@ const MOST_READS: u64 = 10_000_000;
 /// Each page of an erased block in turn: half of it is programmed to 0, and programmed again; which
 /// pages then hold bits that nobody programmed.
 ///
-/// Cells do what chips do, who take it that a page is programmed once: before a page of second bits
-/// they sense the first ones with the reference of cells that have no second bit yet.
+/// Cells do what chips do, which assume that a page is programmed once. Before a page of second
+/// bits, chips sense the first bits with the reference of cells that have no second bit yet.
 pub(super) fn programs(bench: &Bench<'_>) -> Value {
     let pages = bench.pages();
     let geometry = &bench.geometry;
@@ -53,7 +53,7 @@ pub(super) fn programs(bench: &Bench<'_>) -> Value {
         }
         disturbed.push(found.into_iter().map(|(p, _)| p).collect());
     }
-    // What cells of one bit suffer is not in the levels: the model was given when it begins.
+    // The damage to cells of one bit is not in the levels: the model is given when it begins.
     let harmless =
         (1..=HARMLESS_REPROGRAMS + 1).find(|n| reprogrammed_partner(bench.cell.bits(), *n) > 0.0);
     json!({

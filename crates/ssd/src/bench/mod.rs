@@ -1,12 +1,13 @@
 //! The virtual test bench: the procedures by which Grupp et al. ("Characterizing Flash Memory",
 //! MICRO 2009) measured chips, run on simulated ones.
 //!
-//! A *sample* is one chip in its socket: a plane of some blocks behind the referee, a clock, a power
-//! meter, and bit errors drawn at the rates of `nand::physics`. The procedures know nothing else of
-//! it: they erase, program and read pages, and look at the clock, the meter and the errors.
+//! A *sample* is one chip in its socket. It has a plane of some blocks in an array that checks the
+//! rules of flash, a clock and a power meter. Bit errors are drawn at the rates of `nand::physics`.
+//! The procedures know nothing else of it. They erase, program and read pages, and look at the
+//! clock, the meter and the errors.
 //!
-//! What comes out is not all of a kind. `docs/bench.md` says of every number whether the model was
-//! given it (*input*), or produces it (*output*).
+//! Not all results are of one kind. `docs/bench.md` marks every number as an *input* of the model
+//! or as its *output*.
 
 mod disturb;
 mod operations;
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 
 /// How much to measure.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
+pub struct BenchPlan {
     /// Samples of the chip.
     pub chips: u32,
     /// Blocks of each.
@@ -33,7 +34,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Plan {
+impl BenchPlan {
     /// The plan of the paper: 16 blocks on each of two chips, ten cycles, then 990 without reads.
     pub const PAPER: Self = Self { chips: 2, blocks: 16, cycles: 10, stress: 1_000, seed: 1 };
 }
@@ -41,7 +42,7 @@ impl Plan {
 /// The chip on the bench.
 struct Bench<'a> {
     name: &'a str,
-    plan: Plan,
+    plan: BenchPlan,
     geometry: Geometry,
     timing: nand::Timing,
     energy: Option<nand::Energies>,
@@ -74,7 +75,7 @@ impl Bench<'_> {
 // Long for its steps, one after the other.
 pub fn bench(
     name: &str,
-    plan: &Plan,
+    plan: &BenchPlan,
     tick: &mut dyn FnMut(&'static str, u64, u64) -> bool,
 ) -> Option<Value> {
     let drive = chip_drive(name)?;

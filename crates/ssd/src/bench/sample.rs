@@ -5,7 +5,7 @@ use kernel::{Dur, Rng};
 use nand::physics::{Variation, program_time_factor};
 use nand::{Array, BlockId, Layouts, Level, Mode, Nothing};
 
-/// A chip behind the referee, with a clock and a meter.
+/// A chip behind the rules of the array, with a clock and a meter.
 pub(super) struct Sample<'a> {
     bench: &'a Bench<'a>,
     array: Array<Nothing>,
@@ -72,7 +72,7 @@ impl<'a> Sample<'a> {
         let bench = self.bench;
         self.array.program(bench.geometry.ppn(block, page), ());
         let page_type = bench.geometry.page_type(page);
-        let fresh = bench.timing.program(Level::Medium, page_type);
+        let fresh = bench.timing.program(Level::MediumCost, page_type);
         let share = f64::from(self.cycles(block)) / f64::from(bench.rated);
         let factor = program_time_factor(bench.cell.bits(), share);
         let time = Dur::from_secs_f64(fresh.as_secs_f64() * factor);
@@ -89,7 +89,7 @@ impl<'a> Sample<'a> {
         let bench = self.bench;
         self.array.read(bench.geometry.ppn(block, page));
         let page_type = bench.geometry.page_type(page);
-        let time = bench.timing.read(Level::Medium, page_type);
+        let time = bench.timing.read(Level::MediumCost, page_type);
         let energy = bench.energy.as_ref();
         let joules = energy.map_or(0.0, |e| e.read[page_type].as_joules());
         let transfer = energy.and_then(|e| e.transfer_out).map_or(0.0, kernel::Energy::as_joules);
@@ -97,7 +97,7 @@ impl<'a> Sample<'a> {
         (time, joules)
     }
 
-    /// What the pages of a type err, as a share of what their kind does: their mean.
+    /// The error rate of the pages of a type as a share of the rate for their kind: the mean.
     pub(super) fn factor_of_type(&self, page_type: usize) -> f64 {
         let bench = self.bench;
         let mut of_type = super::Spread::default();

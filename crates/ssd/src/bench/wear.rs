@@ -12,9 +12,9 @@ const LAST: [u32; 2] = [1_000_000, 100_000];
 
 /// Ten cycles in which random data are written and read, then 990 without looking, again and again.
 ///
-/// Errors are drawn for each read, of all pages of a type in a block at their mean rate: a sum of
-/// binomials is one of the mean rate, but for a share of its variance that is as small as the rates.
-/// Per page they are drawn over the rated life. Each sample has rates of its own.
+/// Errors are drawn for each read, for all pages of a type in a block at their mean rate. A sum of
+/// binomials has the variance of one at the mean rate, except for a share that is as small as the
+/// rates. For single pages errors are drawn over the rated life. Each sample has rates of its own.
 // Long for the loops of the protocol, whose order is that of the draws.
 pub(super) fn measure(bench: &Bench<'_>) -> Value {
     let plan = &bench.plan;

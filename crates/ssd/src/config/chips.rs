@@ -7,7 +7,7 @@ use super::field::{At, Field, Word};
 use super::keys::{NOT_OF_A_CHIP, Sources};
 use super::layers::Layers;
 use super::load;
-use super::node::{Table, built_in};
+use super::node::{TomlTable, built_in};
 use crate::presets;
 use kernel::Dur;
 use nand::Level;
@@ -58,7 +58,7 @@ fn about(name: &str, drive: &Drive) -> Map<String, Json> {
         shape.page_size.get() as f64 / page / 1e6
     };
     let (read, program) =
-        (&timing.read[Level::Medium][..types], &timing.program[Level::Medium][..types]);
+        (&timing.read[Level::MediumCost][..types], &timing.program[Level::MediumCost][..types]);
     let ns = |times: &[Dur]| times.iter().map(|t| t.as_ns()).collect::<Vec<_>>();
     let safe =
         (0..shape.pages_per_block).filter(|p| geometry.disturbed_by_reprogram(*p).count == 0);
@@ -103,7 +103,7 @@ fn about(name: &str, drive: &Drive) -> Map<String, Json> {
 }
 
 /// The file of a built-in chip.
-fn file_of(name: &str) -> Table {
+fn file_of(name: &str) -> TomlTable {
     built_in(presets::named(presets::chips(), name).unwrap_or_default())
 }
 

@@ -1,7 +1,9 @@
 //! The resolved drive: no text, nothing left open.
 
 use super::field::words;
-use super::keys::{Buffer, Controller, Ftl, Host, Link, Precondition, Reliability, Suspend};
+use super::keys::{
+    BufferSettings, Controller, FtlSettings, Host, LinkSettings, Precondition, Reliability, Suspend,
+};
 use kernel::{Bytes, Dur};
 use policies::PolicySet;
 use serde_json::{Map, Value};
@@ -13,7 +15,7 @@ use std::num::NonZeroU32;
 /// no unit left in a text and no default left open.
 #[derive(Clone, Debug)]
 pub struct Drive {
-    /// What results call it.
+    /// Its name in results.
     pub name: String,
     /// The drive in one line; may be empty.
     pub summary: String,
@@ -21,13 +23,13 @@ pub struct Drive {
     pub geometry: nand::Geometry,
     /// Times of the operations.
     pub timing: nand::Timing,
-    /// What reading with more sensings takes.
+    /// The cost of reads with more sensings.
     pub soft_reads: nand::SoftReads,
-    /// What goes first on a channel that becomes free, where it is modelled.
+    /// The transfers that go first on a channel that becomes free, if that is modelled.
     pub channel_first: ChannelFirst,
     /// How a program or an erase makes way for reads; `None`: it does not.
     pub suspend: Option<Suspend>,
-    /// What goes through a second register; `None`: there is none.
+    /// The operations that use the cache register; `None`: there is none.
     pub cache: Option<Cache>,
     /// Whether times depend on the cost level at which a page was written.
     pub has_levels: bool,
@@ -40,17 +42,17 @@ pub struct Drive {
     /// (P − L) / P of physical and logical pages.
     pub spare_factor: f64,
     /// The flash translation layer.
-    pub ftl: Ftl,
+    pub ftl: FtlSettings,
     /// How requests arrive.
     pub host: Host,
     /// The link between host and drive.
-    pub link: Link,
+    pub link: LinkSettings,
     /// The controller.
     pub controller: Controller,
     /// The write buffer.
-    pub buffer: Buffer,
+    pub buffer: BufferSettings,
     /// Settings for generators, and what is done to addresses.
-    pub workload: Workload,
+    pub workload: DriveWorkload,
     /// The state before the run.
     pub precondition: Precondition,
     /// Endurance and the model of the cells.
@@ -59,16 +61,16 @@ pub struct Drive {
     pub policies: PolicySet,
     /// The seed of all random streams, below 2^63.
     pub seed: u64,
-    /// What a stored run keeps.
+    /// The records that a stored run keeps.
     pub recording: Recording,
     /// Pages programmed while the drive is aged, from one checkpoint to the next; no setting says it.
     pub checkpoint: u64,
     /// Present if a run is to name years ([`Drive::for_years`]); no setting says it.
     pub years: Option<Years>,
-    /// The digest of the code that runs it: [`BUILD`](crate::BUILD), unless whoever embeds the
-    /// engine has code of its own that shapes results.
+    /// The digest of the code that runs it. It is [`BUILD`](crate::BUILD), unless the program that
+    /// embeds the engine has code of its own that shapes results.
     pub build: String,
-    /// Where each setting comes from: the `[sources]` entry of the file that wrote it, else
+    /// The source of each setting: the `[sources]` entry of the file that wrote it, else
     /// `drive file`, `base NAME`, `chip NAME`, `--set`, `--policy`, `--seed` or `default`.
     pub sources: BTreeMap<String, String>,
     /// Whether the command line says when requests arrive: then they do, whatever the workload is.
@@ -79,6 +81,12 @@ pub struct Drive {
 }
 
 impl Drive {
+    /// Whether no policy moves data for the cells' sake, which it may do when no request is inside.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let policies = self.policies.to_json();
+        ["read-disturb", "wear"].iter().all(|family| policies[*family]["name"] == "none")
+    }
+
     /// Cycles that a block endures in the run: with the model of the cells those before it count.
     pub fn endurance_left(&self) -> u32 {
         let r = &self.reliability;
@@ -94,16 +102,16 @@ impl Drive {
     }
 }
 
-/// What a drive file says of the workload.
+/// The settings of a drive file for the workload.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Workload {
+pub struct DriveWorkload {
     /// Bytes that every address is moved by; negative: towards zero.
     pub shift: i64,
     /// Keys of [`workload::Generator`] as given, without `pattern`, which the caller adds.
     pub generator: Map<String, Value>,
 }
 
-/// What is written before the run.
+/// The data written before the run.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Fill {
     /// Nothing.
@@ -133,11 +141,11 @@ impl Reliability {
         self.model == Model::On
     }
 
-    /// What 1, 3 and 7 sensings at each boundary correct.
+    /// The error rates that 1, 3 and 7 sensings at each boundary correct.
     ///
     /// # Panics
     ///
-    /// Panics if `correctable` was changed to what is no such list.
+    /// Panics if `correctable` was changed to a list that is not valid.
     pub fn ldpc(&self) -> nand::physics::Ldpc {
         limits(self.correctable).expect("checked when it was read")
     }
@@ -157,8 +165,8 @@ impl Reliability {
     /// READY's equations with the constants that were chosen.
     pub fn equations(&self) -> nand::physics::Recovery {
         match self.recovery {
-            Recovery::Printed => nand::physics::Recovery::PRINTED,
-            Recovery::Fitted => nand::physics::Recovery::FITTED,
+            RecoveryConstants::Printed => nand::physics::Recovery::PRINTED,
+            RecoveryConstants::Fitted => nand::physics::Recovery::FITTED,
         }
     }
 }
@@ -168,7 +176,7 @@ pub(crate) fn limits(correctable: [f64; 3]) -> Option<nand::physics::Ldpc> {
     nand::physics::Ldpc::new(nand::physics::Ldpc::DEFAULT.all_sensings(), correctable)
 }
 
-/// What a stored run keeps beside its result and its blocks.
+/// The records that a stored run keeps beside its result and its blocks.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Recording {
     /// A row for each request.
@@ -190,7 +198,7 @@ words! {
         Page = "page",
     }
 
-    /// What a read of a page that holds nothing costs.
+    /// The cost of a read of a page that holds no data.
     pub enum UnmappedRead {
         /// Like any other read.
         Flash = "flash",
@@ -198,7 +206,7 @@ words! {
         Zero = "zero",
     }
 
-    /// Which programs go to several planes of a die at once.
+    /// The programs that go to several planes of a die together.
     pub enum MultiPlane {
         /// None.
         Off = "off",
@@ -208,7 +216,7 @@ words! {
         Any = "any",
     }
 
-    /// Which pages of a block one command programs.
+    /// The pages of a block that one command programs.
     pub enum Program {
         /// One.
         Page = "page",
@@ -218,7 +226,7 @@ words! {
         TwoStep = "two-step",
     }
 
-    /// What goes first on a channel that becomes free.
+    /// The transfers that go first on a channel that becomes free.
     pub enum ChannelFirst {
         /// Commands of new operations, then data that dies have sensed.
         Commands = "commands",
@@ -226,7 +234,7 @@ words! {
         Data = "data",
     }
 
-    /// What goes through a second register of the die.
+    /// The operations that use the cache register of a die.
     pub enum Cache {
         /// Reads.
         Reads = "reads",
@@ -236,7 +244,7 @@ words! {
         All = "all",
     }
 
-    /// What makes way for reads of the host.
+    /// The operations that make way for reads of the host.
     pub enum Interruptible {
         /// Programs and erases.
         All = "all",
@@ -244,6 +252,14 @@ words! {
         Programs = "programs",
         /// Erases.
         Erases = "erases",
+    }
+
+    /// The orders of the passes of the generator `permutation`.
+    pub enum PermutationOrder {
+        /// Each pass has an order of its own.
+        Redrawn = "redrawn",
+        /// All passes have the order of the first.
+        Repeated = "repeated",
     }
 
     /// Whether the link carries data both ways at once.
@@ -264,7 +280,7 @@ words! {
         WriteThrough = "write-through",
     }
 
-    /// What a read costs whose page is still on its way to flash.
+    /// The cost of a read whose page is still on its way to flash.
     pub enum PendingRead {
         /// The wait for its program, and a read.
         Wait = "wait",
@@ -273,7 +289,7 @@ words! {
     }
 
     /// How fast a plane that has too few free blocks collects.
-    pub enum Pace {
+    pub enum GcPacing {
         /// As fast as it can.
         Burst = "burst",
         /// As the host writes.
@@ -319,7 +335,7 @@ words! {
     }
 
     /// Constants of READY's self-recovery equations.
-    pub enum Recovery {
+    pub enum RecoveryConstants {
         /// As the paper prints them.
         Printed = "printed",
         /// Fitted to the paper's Table 2; holds for 2.8 to 25 hours between cycles.
@@ -336,7 +352,7 @@ words! {
         Needed = "needed",
     }
 
-    /// What becomes of a block with a page that cannot be read.
+    /// The fate of a block with a page that cannot be read.
     pub enum Uncorrectable {
         /// Its other pages are moved, and it is retired.
         Retire = "retire",
@@ -358,17 +374,17 @@ words! {
 pub struct Years {
     /// The drive whose years are asked for.
     pub whole: Box<Drive>,
-    /// The simulated drive is one of so many equal parts of it.
+    /// The simulated drive is one of this number of equal parts.
     pub of: NonZeroU32,
-    /// What the workload is to the whole drive, where a part of it is simulated.
-    pub(crate) load: Option<Load>,
+    /// The relation of the workload to the whole drive, if a part of it is simulated.
+    pub(crate) load: Option<WorkloadDemand>,
     /// Why there is no model of the cells; `None`: there is one.
     pub unmodelled: Option<String>,
 }
 
-/// What a workload is to a whole drive.
+/// The relation of a workload to a whole drive.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Load {
+pub(crate) struct WorkloadDemand {
     /// The bytes that it writes.
     pub(crate) written: u64,
     /// Its requests.

@@ -1,7 +1,7 @@
-//! What can be wrong with a configuration, and the list it is gathered in.
+//! The mistakes of a configuration, and the list that gathers them.
 
 use super::field::words;
-use super::text::Place;
+use super::text::TextPlace;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 words! {
     /// The kinds of error, each with a stable name for machines.
-    pub enum Kind {
+    pub enum ConfigErrorKind {
         /// The text is not TOML.
         Syntax = "config::syntax",
         /// A command-line argument is not of the form asked for.
@@ -42,9 +42,9 @@ words! {
 /// A place that has to do with an error, and what to say about it there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
-    /// Where.
-    pub place: Place,
-    /// What to say there; may be empty.
+    /// The place.
+    pub place: TextPlace,
+    /// The remark at the place; may be empty.
     pub label: String,
 }
 
@@ -53,12 +53,12 @@ pub struct Mark {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct ConfigError {
     /// Its kind.
-    pub kind: Kind,
-    /// What is wrong, in one line.
+    pub kind: ConfigErrorKind,
+    /// The mistake, in one line.
     pub message: String,
-    /// Where: the first mark is the culprit, others belong to it.
+    /// The places. The first one is the cause, and the others belong to it.
     pub marks: Vec<Mark>,
-    /// What to do about it, where there is more to say than the marks do.
+    /// The advice, if the marks do not give enough.
     pub help: Option<String>,
 }
 
@@ -76,9 +76,9 @@ impl fmt::Display for ConfigError {
 impl ConfigError {
     /// An error, with the culprit and what to say there.
     pub(crate) fn new(
-        kind: Kind,
+        kind: ConfigErrorKind,
         message: impl Into<String>,
-        place: &Place,
+        place: &TextPlace,
         label: impl Into<String>,
     ) -> Self {
         let mark = Mark { place: place.clone(), label: label.into() };
@@ -93,7 +93,7 @@ pub(crate) struct Log {
     errors: RefCell<Vec<ConfigError>>,
     broken: RefCell<BTreeSet<String>>,
     missing: RefCell<BTreeMap<String, Vec<String>>>,
-    /// Page types of the cells, once they are known: so many values may be given by type.
+    /// Page types of the cells, once they are known. A list of values by page type has this length.
     pub(crate) page_types: Cell<Option<usize>>,
 }
 

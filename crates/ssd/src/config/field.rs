@@ -3,9 +3,9 @@
 //! One declaration of a section (see [`keys`](super::keys)) yields the struct, its reader with
 //! every error at once, the nearest key for a misspelt one, the echo, and the JSON Schema.
 
-use super::error::{ConfigError, Kind, Log};
+use super::error::{ConfigError, ConfigErrorKind, Log};
 use super::keys::File;
-use super::node::{Entry, Node, Table, Value, join};
+use super::node::{KeyEntry, Node, TomlTable, Value, join};
 use kernel::{Bandwidth, Bytes, Dur, Energy, Power, Rate, nearest};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Display;
@@ -20,21 +20,25 @@ pub(crate) struct At<'a> {
 }
 
 impl<'a> At<'a> {
-    /// Reports what is wrong with the value: `said` goes on after the name of the setting.
+    /// Reports what is wrong with the value: `problem` goes on after the name of the setting.
     pub(crate) fn refuse<T>(
         self,
-        kind: Kind,
-        said: impl Display,
+        kind: ConfigErrorKind,
+        problem: impl Display,
         label: impl Into<String>,
     ) -> Option<T> {
-        let message = format!("`{}` {said}", self.path);
+        let message = format!("`{}` {problem}", self.path);
         self.log.fail(self.path, ConfigError::new(kind, message, &self.node.place, label));
         None
     }
 
     /// Reports a value that the setting does not allow.
-    pub(crate) fn wrong_value<T>(self, said: impl Display, label: impl Into<String>) -> Option<T> {
-        self.refuse(Kind::Value, said, label)
+    pub(crate) fn wrong_value<T>(
+        self,
+        problem: impl Display,
+        label: impl Into<String>,
+    ) -> Option<T> {
+        self.refuse(ConfigErrorKind::Value, problem, label)
     }
 
     /// Reports a value of the wrong type.
@@ -48,16 +52,16 @@ impl<'a> At<'a> {
         let meant = meant.filter(|x| expected != WHOLE || x.fract() == 0.0);
         let hint = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
         let found = format!("this is {}{hint}", self.node.kind());
-        self.refuse(Kind::Type, format!("must be {expected}"), found)
+        self.refuse(ConfigErrorKind::Type, format!("must be {expected}"), found)
     }
 
-    /// A table, or a report that it is none.
-    pub(crate) fn table(self) -> Option<&'a Table> {
+    /// A table, or a report that the value is not one.
+    pub(crate) fn table(self) -> Option<&'a TomlTable> {
         self.node.table().or_else(|| self.wrong_type("a section"))
     }
 
     /// A section's table, after a report of keys that it does not have.
-    pub(crate) fn section(self, keys: &'static [Key]) -> Option<&'a Table> {
+    pub(crate) fn section(self, keys: &'static [SettingKey]) -> Option<&'a TomlTable> {
         let table = self.table()?;
         unknown_keys(table, self.path, &keys.iter().collect::<Vec<_>>(), self.log);
         Some(table)
@@ -104,7 +108,7 @@ impl<'a> At<'a> {
         unit: &str,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Option<T> {
-        let (said, label) = match &self.node.value {
+        let (problem, label) = match &self.node.value {
             Value::Text(text) => match parse(text) {
                 Ok(value) => return Some(value),
                 Err(error) => (format!("is not {what}"), error.to_string()),
@@ -116,11 +120,11 @@ impl<'a> At<'a> {
             }
             _ => return self.wrong_type(&format!("{what}, as text with a unit")),
         };
-        self.refuse(Kind::Unit, said, label)
+        self.refuse(ConfigErrorKind::Unit, problem, label)
     }
 }
 
-/// What is expected of a whole number.
+/// The words for an expected whole number.
 const WHOLE: &str = "a whole number";
 
 /// The number that a text such as `1M`, `64k` or `20%` means.
@@ -139,7 +143,7 @@ pub(crate) trait Field {
     /// The value in the resolved drive.
     type Plain;
     /// The keys within, if this is a section.
-    const KEYS: &'static [Key] = &[];
+    const KEYS: &'static [SettingKey] = &[];
 
     /// Reads a value; reports what is wrong and then gives nothing.
     fn read(at: At<'_>) -> Option<Self::Plain>;
@@ -160,29 +164,31 @@ pub(crate) trait Field {
 }
 
 /// A key of a section, as it was declared.
-pub(crate) struct Key {
+pub(crate) struct SettingKey {
     /// The name of its field.
     pub(crate) field: &'static str,
     pub(crate) doc: &'static str,
-    /// What it can change, where that is less than all.
+    /// The things that it can change, if they are fewer than all.
     pub(crate) reach: Option<Reach>,
     pub(crate) schema: fn() -> Json,
     /// The keys within, if it is a section.
     pub(crate) within: &'static [Self],
 }
 
-/// What a setting can change. One that is declared without this changes the state before the run.
+/// The things that a setting can change. A setting declared without this changes the state before
+/// the run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
-    /// What the policies are, or are told of the drive; a state only through their answers.
+    /// The policies, or the facts about the drive that they are told. It changes a state only
+    /// through their answers.
     Policies,
-    /// Which requests there are; a state only if it is made from them.
+    /// The requests. It changes a state only if that is made from them.
     Requests,
     /// The run and its report alone: filling and ageing never ask for it.
     Run,
 }
 
-impl Key {
+impl SettingKey {
     /// Its name in a file: kebab-case.
     pub(crate) fn name(&self) -> String {
         self.field.replace('_', "-")
@@ -203,8 +209,8 @@ impl Key {
 }
 
 /// Keys and those within them, with their paths.
-pub(crate) fn all(keys: &'static [Key]) -> Vec<(String, &'static Key)> {
-    let within = |key: &'static Key| {
+pub(crate) fn all(keys: &'static [SettingKey]) -> Vec<(String, &'static SettingKey)> {
+    let within = |key: &'static SettingKey| {
         let below = all(key.within).into_iter();
         let below = below.map(|(path, inner)| (join(&key.name(), &path), inner));
         [(key.name(), key)].into_iter().chain(below)
@@ -212,10 +218,11 @@ pub(crate) fn all(keys: &'static [Key]) -> Vec<(String, &'static Key)> {
     keys.iter().flat_map(within).collect()
 }
 
-/// Reports keys that are no settings of the section at `path`, each with the nearest one.
-pub(crate) fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &Log) {
+/// Reports keys that are not settings of the section at `path`, each with the nearest one.
+pub(crate) fn unknown_keys(table: &TomlTable, path: &str, keys: &[&SettingKey], log: &Log) {
     let names: Vec<String> = keys.iter().map(|key| key.name()).collect();
-    for (key, Entry { key: place, .. }) in table.0.iter().filter(|(key, _)| !names.contains(key)) {
+    for (key, KeyEntry { key: place, .. }) in table.0.iter().filter(|(key, _)| !names.contains(key))
+    {
         let full = join(path, key);
         let near = nearest(key, names.iter().map(String::as_str));
         let mut help = None;
@@ -232,7 +239,7 @@ pub(crate) fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &Log) 
             String::new()
         };
         let message = format!("`{full}` is not a setting");
-        let error = ConfigError::new(Kind::UnknownKey, message, place, label);
+        let error = ConfigError::new(ConfigErrorKind::UnknownKey, message, place, label);
         log.push(ConfigError { help, ..error });
     }
 }
@@ -242,13 +249,13 @@ fn elsewhere(key: &str) -> Option<String> {
     let leaf = |path| str::rsplit(path, '.').next().unwrap_or_default();
     let paths: Vec<String> = all(File::KEYS).into_iter().map(|(path, _)| path).collect();
     let near = nearest(leaf(key), paths.iter().map(|path| leaf(path)))?;
-    // What was written in full is not taken for another of the same name.
+    // A key written in full is not taken for another of the same name.
     let named = paths.iter().find(|path| *path == key);
     named.or_else(|| paths.iter().find(|path| leaf(path) == near)).cloned()
 }
 
 /// The schema of a section from those of its keys.
-pub(crate) fn section_schema(about: &str, keys: &'static [Key]) -> Json {
+pub(crate) fn section_schema(about: &str, keys: &'static [SettingKey]) -> Json {
     let mut properties = Map::new();
     for key in keys {
         let mut entry = Map::from_iter([("description".into(), key.doc.into())]);
@@ -269,7 +276,7 @@ pub(crate) fn section_schema(about: &str, keys: &'static [Key]) -> Json {
 
 /// The echo of a section from that of its keys.
 pub(crate) fn section_json<const N: usize>(
-    keys: &[Key],
+    keys: &[SettingKey],
     values: [Option<Json>; N],
 ) -> Map<String, Json> {
     let given = keys.iter().zip(values).filter_map(|(key, value)| Some((key.name(), value?)));
@@ -281,12 +288,13 @@ pub(crate) fn section_json<const N: usize>(
     given.into_iter().collect()
 }
 
-/// Whether a value lies between the ends of a range; reports one that was given and does not: what
-/// is `said` of it, with `{}` for the value, and what stands there then, if not the ends.
+/// Whether a value lies between the ends of a range. Reports a value that was given and does not.
+/// The problem is the message, with `{}` for the value, and the remark at the place, if that is not the
+/// ends.
 pub(crate) fn is_inside<T: PartialOrd + Display>(
     value: impl Into<Option<T>>,
     (least, most): (T, T),
-    (said, label): (&str, &str),
+    (problem, label): (&str, &str),
     at: Option<At<'_>>,
 ) -> bool {
     let (Some(value), Some(at)) = (value.into(), at) else { return true };
@@ -294,16 +302,16 @@ pub(crate) fn is_inside<T: PartialOrd + Display>(
     if !inside {
         let ends = format!("{least} to {most}");
         let label = if label.is_empty() { &ends } else { label };
-        at.wrong_value::<()>(said.replace("{}", &value.to_string()), label);
+        at.wrong_value::<()>(problem.replace("{}", &value.to_string()), label);
     }
     inside
 }
 
 /// Declares sections, each as a struct of the resolved drive.
 ///
-/// A key is a field, with its name in kebab-case: `name: Type`, with `= value` if it need not be
-/// given and the defaults do not have it, `[least, most]` if not every value of the type is allowed
-/// (see [`is_inside`]), and its [`Reach`].
+/// A key is a field, with its name in kebab-case: `name: Type`. It has `= value` if it need not be
+/// given and the defaults do not have it. It has `[least, most]` if not every value of the type is
+/// allowed (see [`is_inside`]), and its [`Reach`].
 macro_rules! settings {
     ($(
         $(#[doc = $about:literal])+
@@ -327,7 +335,7 @@ macro_rules! settings {
 
         impl $name {
             /// The section from its table; keys that are not there are absent.
-            pub(crate) fn of(table: &Table, path: &str, log: &Log) -> Option<Self> {
+            pub(crate) fn of(table: &TomlTable, path: &str, log: &Log) -> Option<Self> {
                 $(
                     let (name, node) = table.field(path, stringify!($key));
                     let at = node.map(|node| At { node, path: &name, log });
@@ -354,7 +362,7 @@ macro_rules! settings {
 
         impl Field for $name {
             type Plain = Self;
-            const KEYS: &'static [Key] = &[$( Key {
+            const KEYS: &'static [SettingKey] = &[$( SettingKey {
                 field: stringify!($key),
                 doc: concat!($($doc),+).trim_ascii(),
                 reach: $crate::config::field::settings!(@reach $($reach)?),
@@ -367,7 +375,7 @@ macro_rules! settings {
             }
 
             fn absent(path: &str, log: &Log) -> Option<Self> {
-                Self::of(&Table::default(), path, log)
+                Self::of(&TomlTable::default(), path, log)
             }
 
             fn schema() -> Json {
@@ -463,7 +471,7 @@ macro_rules! values {
     ($($kind:ty $([$keys:expr])? => $plain:ty, $schema:expr, $emit:expr, $read:expr;)*) => {$(
         impl $crate::config::field::Field for $kind {
             type Plain = $plain;
-            $( const KEYS: &'static [Key] = $keys; )?
+            $( const KEYS: &'static [SettingKey] = $keys; )?
 
             fn read(at: At<'_>) -> Option<$plain> {
                 let read: fn(At<'_>) -> Option<$plain> = $read;
@@ -511,13 +519,13 @@ values! {
     };
 }
 
-/// Any value that JSON can hold; whoever uses it checks it.
+/// Any value that JSON can hold. Its user checks it.
 pub(crate) struct Any;
 
 /// A key that may be left out.
 impl<T: Field> Field for Option<T> {
     type Plain = Option<T::Plain>;
-    const KEYS: &'static [Key] = T::KEYS;
+    const KEYS: &'static [SettingKey] = T::KEYS;
 
     fn read(at: At<'_>) -> Option<Self::Plain> {
         T::read(at).map(Some)
@@ -553,9 +561,9 @@ impl<T: Field<Plain: PartialEq>> Field for ByPageType<T> {
         match at.log.page_types.get() {
             Some(types) if ![1, types].contains(&count) => {
                 let types = if types == 1 { "1 page type" } else { &format!("{types} page types") };
-                let said = format!("has {count} values, and the cells have {types}");
-                let said = said + " (`geometry.bits-per-cell`)";
-                at.wrong_value(said, "give one for all, or one for each")
+                let problem = format!("has {count} values, and the cells have {types}");
+                let problem = problem + " (`geometry.bits-per-cell`)";
+                at.wrong_value(problem, "give one for all, or one for each")
             }
             _ => Some(read),
         }

@@ -2,17 +2,19 @@
 
 use super::error::Log;
 use super::layers::{Layers, Merged, merge, put};
-use super::node::{Node, Table, Value, built_in};
+use super::node::{Node, TomlTable, Value, built_in};
 use super::resolve::resolve;
-use super::text::{Origin, Place};
+use super::text::{Origin, TextPlace};
 use crate::presets;
 use policies::external::Supplier;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// The settings that a drive file inherits and that matter, as JSON: a list of `key`, `value`, `default` (null:
-/// such a drive does not have it) and `from`, the file that gives it. Empty for an included drive, which was
-/// chosen whole, and for one with mistakes.
+/// The settings that a drive file inherits and that matter, as JSON.
+///
+/// Each has its `key`, its `value`, its `default` and `from`, the file that gives it. The default is null
+/// for a setting that a drive has only if a file gives it. The list is empty for an included drive, which was
+/// chosen whole, and for a drive with mistakes.
 ///
 /// A setting matters if the drive file without it is a drive too, and another one. A setting that every drive
 /// has to give, such as the size of a page, is missed at once where nobody gives it, so it is not listed.
@@ -56,12 +58,12 @@ pub fn inherited(layers: &Layers<'_>, supplier: Option<&dyn Supplier>) -> Json {
 struct Search<'a> {
     merged: &'a Merged,
     supplier: Option<&'a dyn Supplier>,
-    defaults: Table,
+    defaults: TomlTable,
 }
 
 impl Search<'_> {
     /// The resolved drive of a tree, if it is one.
-    fn resolved(&self, tree: &Table) -> Option<Json> {
+    fn resolved(&self, tree: &TomlTable) -> Option<Json> {
         let log = Log::default();
         let merged = Merged { tree: tree.clone(), ..self.merged.clone() };
         let drive = resolve(merged, self.supplier, &log)?;
@@ -73,7 +75,7 @@ impl Search<'_> {
         let node = self.merged.tree.at(path)?;
         let mut places = Vec::new();
         places_within(node, &mut places);
-        let elsewhere = |place: &&Place| {
+        let elsewhere = |place: &&TextPlace| {
             place.text.origin == Origin::File && !Arc::ptr_eq(&place.text, &self.merged.file)
         };
         let first = places.first()?;
@@ -81,7 +83,7 @@ impl Search<'_> {
     }
 
     /// The tree with the defaults in place of what is inherited at a path.
-    fn without(&self, path: &str) -> Table {
+    fn without(&self, path: &str) -> TomlTable {
         let (mut tree, mut high) = (self.defaults.clone(), self.merged.tree.clone());
         high.remove(path);
         put(&mut tree, high);
@@ -89,8 +91,8 @@ impl Search<'_> {
     }
 }
 
-/// Where the settings of a section stand, or the one setting.
-fn places_within<'a>(node: &'a Node, places: &mut Vec<&'a Place>) {
+/// Notes the place of a setting, or of each setting in a section.
+fn places_within<'a>(node: &'a Node, places: &mut Vec<&'a TextPlace>) {
     match &node.value {
         Value::Table(table) => {
             table.0.values().for_each(|entry| places_within(&entry.node, places));

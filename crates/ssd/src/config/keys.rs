@@ -3,17 +3,18 @@
 //! These declarations are the single source of truth: the reader, the resolved drive, the echo, the
 //! suggestions for misspelt keys, the documentation and `schema/drive.json` all come from them.
 //!
-//! A state before the run is kept under all settings but those that say here what else they change
-//! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
+//! A state before the run is stored under all settings, except those that declare here what else
+//! they change (`=> Run`, see [`Reach`](super::field::Reach)). A key without a declaration is part
+//! of the name.
 
 use super::drive::{
-    Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, HostMode, Interruptible,
-    Mapping, Model, MultiPlane, Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recovery,
-    SHORTEST, Uncorrectable, UnmappedRead,
+    Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, GcPacing, HostMode,
+    Interruptible, Mapping, Model, MultiPlane, PendingRead, PermutationOrder, Program,
+    ProgramSpeed, ReadStart, RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead,
 };
-use super::error::{ConfigError, Kind, Log};
-use super::field::{Any, At, ByPageType, Field, Key, Word, all, settings, values};
-use super::node::{Entry, Table, Value, join};
+use super::error::{ConfigError, ConfigErrorKind, Log};
+use super::field::{Any, At, ByPageType, Field, SettingKey, Word, all, settings, values};
+use super::node::{KeyEntry, TomlTable, Value, join};
 use kernel::{Bandwidth, Bytes, Dur, Energy, Power, Prio, QuantityError, Rate};
 use nand::PageOrder;
 use policies::Family;
@@ -30,7 +31,7 @@ const LONGEST: Dur = Dur::secs(100 * 365 * 86_400);
 /// The greatest share below all.
 const BELOW_ONE: f64 = 1.0_f64.next_down();
 
-/// What a drive says and a chip does not.
+/// Keys of a drive that a chip does not have.
 pub(crate) const NOT_OF_A_CHIP: [&str; 12] = [
     "chip",
     "geometry.channels",
@@ -62,9 +63,9 @@ settings! {
         /// reliability from, by name. Keys of the same file override it.
         chip: Option<String>,
         /// The array, top down.
-        geometry: Sizes,
+        geometry: GeometrySettings,
         /// How pages lie in a block.
-        pages: Pages,
+        pages: PagesSettings,
         /// How long the operations of the flash take.
         timing: TimingSettings => Policies,
         /// Energy of the operations. Without it `energy_joules` in the results is null.
@@ -72,15 +73,15 @@ settings! {
         /// Endurance and the model of the cells.
         reliability: Reliability => Policies,
         /// Mapping, capacity and garbage collection.
-        ftl: Ftl,
+        ftl: FtlSettings,
         /// How the host sends requests.
         host: Host,
         /// The link between the host and the drive.
-        link: Link => Run,
+        link: LinkSettings => Run,
         /// The controller, whose cores take commands.
         controller: Controller => Run,
         /// The write buffer.
-        buffer: Buffer => Run,
+        buffer: BufferSettings => Run,
         /// Settings of a generated workload, and changes to the addresses of any workload.
         workload: WorkloadSettings => Requests,
         /// The state of the drive before the run.
@@ -88,20 +89,20 @@ settings! {
         /// One policy for each family: "name" or { name = "agcr", window = 2 }.
         policies: Choices => Policies,
         /// The run.
-        run: Run,
+        run: RunSettings,
         /// Sources of numbers: a key, or the beginning of some, and its source.
         sources: Option<Sources>,
     }
 
-    /// What a chip file has that a drive file does not: the rest of its keys are those of a drive.
+    /// Keys of a chip file that a drive file does not have. Its other keys are those of a drive.
     pub(crate) struct ChipFile {
-        /// What was measured on the chip, where that is published. Runs do not use it: what they
-        /// need stands in the other sections.
-        measured: Option<Measured>,
+        /// Measurements of the chip, if they are published. Runs do not use them: the other
+        /// sections have what runs need.
+        measured: Option<ChipMeasurements>,
     }
 
     /// The array, top down. All sizes together may have up to 2^32 - 2 pages.
-    pub(crate) struct Sizes {
+    pub(crate) struct GeometrySettings {
         /// Channels of the drive, 1 to 4096.
         channels: u32 [1, 4096],
         /// Chips on each channel, 1 to 4096.
@@ -122,7 +123,7 @@ settings! {
     }
 
     /// How pages lie in a block.
-    pub(crate) struct Pages {
+    pub(crate) struct PagesSettings {
         /// The bits that each page holds. "cyclic": page i has type i modulo bits-per-cell.
         /// "shadow", two bits: 0, 1, 3, 5 and so on are first bits, the others second bits.
         /// "shadow-pairs": the same with pairs of pages.
@@ -138,7 +139,7 @@ settings! {
     pub(crate) struct TimingSettings {
         /// "included", if the array times contain the transfer and the channel is never busy, or
         /// { rate = "333MT/s", width-bits = 8, command = "300ns" }.
-        bus: Bus,
+        bus: BusField,
         /// Time to erase a block, up to a minute.
         erase: OperationTime,
         /// How a program or an erase makes way for a read of the host, where the order policy asks for
@@ -159,7 +160,7 @@ settings! {
         /// page type, least significant bit first.
         program: Option<ByPageType<OperationTime>>,
         /// Times by the cost level at which a page was written, instead of `read` and `program`.
-        levels: Option<Levels>,
+        levels: Option<LevelsSettings>,
         /// The same from the physics of the cells, instead of `levels`.
         physics: Option<Physics>,
     }
@@ -181,8 +182,8 @@ settings! {
         erase_loops: Option<NonZeroU32>,
     }
 
-    /// Times by cost level from AGCR's Eq. 1 and 2: programming takes longer the finer the step,
-    /// and reading as many sensings as data need that were written with this step at the end of
+    /// Times by cost level from AGCR's Eq. 1 and 2. Programming takes longer with finer steps.
+    /// Reading takes the sensings that data need which were written with this step at the end of
     /// the block's endurance and kept for `retention`. The bus is "included".
     pub(crate) struct Physics {
         /// Time to program a page with the traditional step, the middle one of `steps`.
@@ -199,17 +200,17 @@ settings! {
     }
 
     /// Times by the cost level at which a page was written. All three are given.
-    pub(crate) struct Levels {
+    pub(crate) struct LevelsSettings {
         /// High-cost writes: fine steps, slow to write and quick to read.
-        high: LevelTimes,
+        high: LevelTimesSettings,
         /// The traditional cost.
-        medium: LevelTimes,
+        medium: LevelTimesSettings,
         /// Low-cost writes: coarse steps, quick to write and slow to read.
-        low: LevelTimes,
+        low: LevelTimesSettings,
     }
 
     /// The times of one cost level.
-    pub(crate) struct LevelTimes {
+    pub(crate) struct LevelTimesSettings {
         /// Array time of programming a page at this level, up to a minute. One value, or a list
         /// of one for each page type.
         program: ByPageType<OperationTime>,
@@ -237,9 +238,9 @@ settings! {
         idle_power: Option<Power>,
     }
 
-    /// What was measured on a chip.
-    pub(crate) struct Measured {
-        /// Who made it, as far as is published.
+    /// Measurements of a chip.
+    pub(crate) struct ChipMeasurements {
+        /// Its manufacturer, if published.
         manufacturer: Option<String>,
         /// How many chips were measured.
         chips: Option<u32>,
@@ -295,7 +296,7 @@ settings! {
         endurance: NonZeroU32,
         /// Constants of the self-recovery equations: "printed" as READY prints them, "fitted" to
         /// READY's Table 2. The fit holds for 2.8 to 25 hours between cycles.
-        recovery: Recovery,
+        recovery: RecoveryConstants,
         /// The raw bit error rates up to which 1, 3 and 7 sensings at each boundary between levels
         /// read a page: three numbers that rise, above 0 and below 0.5.
         correctable: Three<f64>,
@@ -329,7 +330,7 @@ settings! {
 
     /// Mapping, capacity and garbage collection. Exactly one of `over-provisioning`,
     /// `spare-factor` and `logical-capacity` is given.
-    pub struct Ftl: Copy {
+    pub struct FtlSettings: Copy {
         /// The unit of mapping: "page".
         mapping: Mapping,
         /// Bytes that one map entry covers, such as "4KiB": a page, or an equal part of one, at least
@@ -364,11 +365,11 @@ settings! {
         /// 1 to 255: the channel carries nothing, and nobody corrects its errors. Not given: never.
         copyback: Option<NonZeroU32> [1, 255] => Run,
         /// When garbage collection runs.
-        gc: GcMarks,
+        gc: GcSettings,
     }
 
     /// When garbage collection runs, in free blocks of a plane.
-    pub struct GcMarks: Copy {
+    pub struct GcSettings: Copy {
         /// Collect before a write when a plane has fewer free blocks than this, at least 2.
         start: u32 [2, u32::MAX, "is {}, and the least is 2", "one free block to collect into, one to go on writing"],
         /// Once started, collect until a plane has this many free blocks, at least `start`.
@@ -382,7 +383,7 @@ settings! {
         /// How fast collection goes for the host. "burst": as fast as it can. "per-write": as the
         /// host writes, so a block is free in time, and as fast as it can while a write waits for
         /// space. "per-write" needs a `start` or `background-stop` of at least 3.
-        pace: Pace => Run,
+        pace: GcPacing => Run,
     }
 
     /// How the host sends requests.
@@ -407,7 +408,7 @@ settings! {
         only: Option<String> => Run,
     }
 
-    /// What holds for a flow of the workload.
+    /// The settings of a flow of the workload.
     pub struct FlowSettings {
         /// The flow.
         name: String,
@@ -421,7 +422,7 @@ settings! {
 
     /// The link between the host and the drive. It carries data of one page after the other, those
     /// of writes to the drive and those of reads to the host; a trim or a flush is 64 bytes.
-    pub struct Link: Copy {
+    pub struct LinkSettings: Copy {
         /// How fast it carries data, each way. Not given: in no time.
         rate: Option<Bandwidth>,
         /// How long data are on their way, up to a minute. Others follow meanwhile.
@@ -447,7 +448,7 @@ settings! {
     }
 
     /// The write buffer: memory of the drive through which writes go to flash.
-    pub struct Buffer: Copy {
+    pub struct BufferSettings: Copy {
         /// The instant at which a write is done for the host. "write-back": when it is in the
         /// buffer (with force unit access: when it survives a loss of power). "write-through": when
         /// it survives a loss of power. "none": there is no buffer, whatever its size.
@@ -514,6 +515,9 @@ settings! {
         hot_data: Option<f64>,
         /// Generator `hot-cold`: the share of the requests that go to hot data, 0 to 1.
         hot_writes: Option<f64>,
+        /// Generator `permutation`: "redrawn", each pass over the addresses draws a new order (fio
+        /// with `randrepeat=0`), or "repeated", all have the order of the first (fio without).
+        order: Option<PermutationOrder>,
         /// Generators and stand-ins: the seed. By default that of the run.
         seed: Option<u64>,
     }
@@ -528,7 +532,7 @@ settings! {
     }
 
     /// The run, and what is kept of it where it is stored.
-    pub(crate) struct Run {
+    pub(crate) struct RunSettings {
         /// The seed of all random streams, 0 to 2^63 - 1.
         seed: u64,
         /// Whether a stored run has a row for each request.
@@ -585,7 +589,7 @@ impl Word for Prio {
 pub(crate) struct Interval;
 
 /// `timing.bus`: nothing if the array times contain the transfer.
-pub(crate) struct Bus;
+pub(crate) struct BusField;
 
 /// Bytes to move by, forward or (with a minus sign) backward: `"-31.5KiB"`.
 pub(crate) struct Offset;
@@ -628,7 +632,7 @@ values! {
             };
             at.wrong_value(format!("is {share}, not a share"), label)
         };
-    Bus [BusSettings::KEYS] => Option<BusSettings>,
+    BusField [BusSettings::KEYS] => Option<BusSettings>,
         json!({ "anyOf": [{ "const": "included" }, BusSettings::schema()] }),
         |bus| bus.map_or("included".into(), |bus| {
             let mut echo = bus.echo();
@@ -698,13 +702,13 @@ impl Field for Choices {
     type Plain = Vec<(String, String, Map<String, Json>)>;
 
     fn read(at: At<'_>) -> Option<Self::Plain> {
-        let choice = |(family, Entry { node, .. }): (&String, &Entry)| {
+        let choice = |(family, KeyEntry { node, .. }): (&String, &KeyEntry)| {
             let path = join(at.path, family);
             let Value::Table(table) = &node.value else {
                 return At { node, path: &path, ..at }.wrong_type("a policy's name or a table");
             };
             let (mut name, mut params) = (String::new(), Map::new());
-            for (key, Entry { node, .. }) in &table.0 {
+            for (key, KeyEntry { node, .. }) in &table.0 {
                 let at = At { node, path: &join(&path, key), ..at };
                 if key == "name" {
                     name = String::read(at)?;
@@ -775,7 +779,7 @@ impl Field for Sources {
         let keys = [File::KEYS, ChipFile::KEYS].into_iter().flat_map(all).map(|(path, _)| path);
         let known: Vec<String> = keys.chain(families).collect();
         let mut sources = BTreeMap::new();
-        for (key, Entry { key: place, node }) in entries {
+        for (key, KeyEntry { key: place, node }) in entries {
             let path = &*join(at.path, &key);
             if known.contains(&key) {
                 let source = String::read(At { node, path, ..at });
@@ -785,7 +789,7 @@ impl Field for Sources {
             let near = kernel::nearest(&key, known.iter().map(String::as_str));
             let label = near.map_or(String::new(), |near| format!("did you mean \"{near}\"?"));
             let message = format!("`[sources]` speaks of \"{key}\", which is not a setting");
-            at.log.fail(path, ConfigError::new(Kind::UnknownKey, message, place, label));
+            at.log.fail(path, ConfigError::new(ConfigErrorKind::UnknownKey, message, place, label));
         }
         Some(Self(sources))
     }

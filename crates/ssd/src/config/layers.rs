@@ -4,19 +4,19 @@
 //! chip set on the command line; `--set`; `--policy`; `--seed`. A higher layer's choice among
 //! settings that exclude each other displaces that of the lower ones.
 
-use super::error::{ConfigError, Kind, Log};
-use super::field::{At, Field, Key, unknown_keys};
+use super::error::{ConfigError, ConfigErrorKind, Log};
+use super::field::{At, Field, SettingKey, unknown_keys};
 use super::keys::{ChipFile, File, NOT_OF_A_CHIP, Sources};
-use super::node::{Entry, Node, Table, Value, located, parse, read_value};
-use super::text::{Origin, Place, Text};
+use super::node::{KeyEntry, Node, TomlTable, Value, located, parse, read_value};
+use super::text::{Origin, Text, TextPlace};
 use crate::presets;
 use kernel::nearest;
 use policies::external::Supplier;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a configuration is made of. The texts and the lookup come from the caller: nothing here
-/// opens a file.
+/// The layers of a configuration. The texts and the lookup come from the caller, because this crate
+/// opens no files.
 pub struct Layers<'a> {
     /// The drive file: the name to show, and its text.
     pub file: (&'a str, &'a str),
@@ -35,12 +35,12 @@ pub struct Layers<'a> {
 #[derive(Clone)]
 pub(crate) struct Merged {
     /// The settings, and of what files keep to themselves the drive file's name, summary and base.
-    pub(crate) tree: Table,
+    pub(crate) tree: TomlTable,
     /// The drive file.
     pub(crate) file: Arc<Text>,
     /// Whether there is all that was inherited: else nothing is missing beside it.
     pub(crate) whole: bool,
-    /// Where each setting comes from, in words.
+    /// The source of each setting, in words.
     pub(crate) sources: BTreeMap<String, String>,
 }
 
@@ -51,7 +51,7 @@ const CHIP: &str = "floatgate.chip/1";
 /// A chain of `base` longer than this is refused: no library needs it.
 const LONGEST_CHAIN: usize = 16;
 
-/// A key on the command line has at most so many parts; no setting has as many.
+/// The greatest number of parts of a key on the command line. No setting has as many.
 const DEEPEST_KEY: usize = 16;
 
 /// Ways of saying one thing: the section, its keys by way, and what to do about several.
@@ -89,21 +89,21 @@ pub(crate) fn merge(
     log: &Log,
 ) -> Option<Merged> {
     let library = layers.library;
-    let (tree, sources) = (Table::default(), BTreeMap::new());
+    let (tree, sources) = (TomlTable::default(), BTreeMap::new());
     let mut loader = Loader { library, log, texts: 0, tree, sources, unread: false, whole: true };
     let file = loader.text(layers.file.0, layers.file.1, Origin::File);
-    let set = loader.arguments("--set", layers.set, Origin::Set, Table::overlay, set_argument);
+    let set = loader.arguments("--set", layers.set, Origin::Set, TomlTable::overlay, set_argument);
     for key in ["schema", "base", "sources"] {
         if let Some(entry) = set.0.get(key) {
             let message = format!("`{key}` can be given in a drive file only");
-            log.push(ConfigError::new(Kind::Argument, message, &entry.key, ""));
+            log.push(ConfigError::new(ConfigErrorKind::Argument, message, &entry.key, ""));
         }
     }
     let scheme = supplier.map(Supplier::scheme);
-    let policy_argument = |all: &Place, log: &Log| policy_argument(all, scheme, log);
+    let policy_argument = |all: &TextPlace, log: &Log| policy_argument(all, scheme, log);
     let policy =
         loader.arguments("--policy", layers.policy, Origin::Argument, put, policy_argument);
-    let seed = layers.seed.map_or_else(Table::default, |seed| loader.seed(seed));
+    let seed = layers.seed.map_or_else(TomlTable::default, |seed| loader.seed(seed));
 
     let defaults = loader.text("defaults", presets::DEFAULTS, Origin::Default);
     loader.file(&defaults, false, &mut Vec::new());
@@ -118,8 +118,8 @@ pub(crate) fn merge(
     (!unread).then_some(Merged { tree, file, whole, sources })
 }
 
-/// Puts `high` over `low`. What `high` chooses displaces what excludes it.
-pub(super) fn put(low: &mut Table, mut high: Table) {
+/// Puts `high` over `low`. A choice of `high` replaces settings that exclude it.
+pub(super) fn put(low: &mut TomlTable, mut high: TomlTable) {
     for (name, ways, _) in WAYS {
         let (Some(low), Some(high)) = (low.section(name), high.section(name)) else {
             continue;
@@ -142,7 +142,7 @@ struct Loader<'a> {
     log: &'a Log,
     texts: usize,
     /// The layers so far as one, and where what they said of each setting came from.
-    tree: Table,
+    tree: TomlTable,
     sources: BTreeMap<String, String>,
     /// Whether some text could not be read, so that what follows would be guesses.
     unread: bool,
@@ -161,8 +161,8 @@ impl Loader<'_> {
     }
 
     /// Adds a layer, with where its settings come from.
-    fn add(&mut self, layer: Table, sources: &Sources) {
-        let from = |(path, _): (String, &Entry)| {
+    fn add(&mut self, layer: TomlTable, sources: &Sources) {
+        let from = |(path, _): (String, &KeyEntry)| {
             let source = sources.of(&path).to_owned();
             (path, source)
         };
@@ -203,7 +203,7 @@ impl Loader<'_> {
     }
 
     /// Adds the chip that a table names, if it names one.
-    fn chip_of(&mut self, table: &Table) {
+    fn chip_of(&mut self, table: &TomlTable) {
         if let Some((name, place)) = table.text("chip")
             && let Some(text) = self.find(name, place, true, &[])
         {
@@ -212,30 +212,35 @@ impl Loader<'_> {
         }
     }
 
-    fn check_format(&mut self, table: &Table, chip: bool) {
+    fn check_format(&mut self, table: &TomlTable, chip: bool) {
         let (expected, other) = if chip { (CHIP, DRIVE) } else { (DRIVE, CHIP) };
         let Some((found, place)) = table.text("schema").filter(|(found, _)| *found != expected)
         else {
             return;
         };
         let label = if found == other {
-            format!("expected \"{expected}\": a drive names its `chip`, a chip is no drive")
+            format!("expected \"{expected}\": a drive file names its `chip`, and is not one")
         } else {
             format!("this version reads \"{expected}\"")
         };
         let message = format!("\"{found}\" is not the format expected here");
-        self.log.fail("schema", ConfigError::new(Kind::Value, message, place, label));
+        self.log.fail("schema", ConfigError::new(ConfigErrorKind::Value, message, place, label));
     }
 
     /// Reports what is wrong in a layer, each key for itself.
-    fn check(&mut self, table: &mut Table, chip: bool) {
-        let mut keys: Vec<&Key> = File::KEYS.iter().collect();
+    fn check(&mut self, table: &mut TomlTable, chip: bool) {
+        let mut keys: Vec<&SettingKey> = File::KEYS.iter().collect();
         if chip {
             for path in NOT_OF_A_CHIP {
-                if let Some(Entry { key, .. }) = table.remove(path) {
+                if let Some(KeyEntry { key, .. }) = table.remove(path) {
                     let message = format!("`{path}` is not a setting");
                     let label = "a chip does not say this, a drive does";
-                    self.log.push(ConfigError::new(Kind::UnknownKey, message, &key, label));
+                    self.log.push(ConfigError::new(
+                        ConfigErrorKind::UnknownKey,
+                        message,
+                        &key,
+                        label,
+                    ));
                 }
             }
             keys.retain(|key| !NOT_OF_A_CHIP.contains(&&*key.name()));
@@ -245,7 +250,7 @@ impl Loader<'_> {
         for entry in table.section("policies").into_iter().flat_map(|all| all.0.values_mut()) {
             if let Node { place, value: value @ Value::Text(_) } = &mut entry.node {
                 let name = Node { place: place.clone(), value: value.clone() };
-                *value = Value::Table(Table::one("name", place, name));
+                *value = Value::Table(TomlTable::one("name", place, name));
             }
         }
         unknown_keys(table, "", &keys, self.log);
@@ -256,7 +261,7 @@ impl Loader<'_> {
     fn find(
         &mut self,
         name: &str,
-        place: &Place,
+        place: &TextPlace,
         chip: bool,
         trail: &[String],
     ) -> Option<Arc<Text>> {
@@ -290,7 +295,7 @@ impl Loader<'_> {
                 }
             }
         };
-        self.log.push(ConfigError::new(Kind::Inherit, message, place, label));
+        self.log.push(ConfigError::new(ConfigErrorKind::Inherit, message, place, label));
         self.whole = false;
         None
     }
@@ -301,13 +306,13 @@ impl Loader<'_> {
         option: &str,
         arguments: &[String],
         origin: Origin,
-        put: fn(&mut Table, Table),
-        read: impl Fn(&Place, &Log) -> Result<Table, ConfigError>,
-    ) -> Table {
-        let mut layer = Table::default();
+        put: fn(&mut TomlTable, TomlTable),
+        read: impl Fn(&TextPlace, &Log) -> Result<TomlTable, ConfigError>,
+    ) -> TomlTable {
+        let mut layer = TomlTable::default();
         for (i, argument) in arguments.iter().enumerate() {
             let text = self.text(&format!("{option} argument {}", i + 1), argument, origin);
-            match read(&Place::of(&text), self.log) {
+            match read(&TextPlace::of(&text), self.log) {
                 Ok(table) => put(&mut layer, table),
                 Err(error) => self.log.push(error),
             }
@@ -316,11 +321,11 @@ impl Loader<'_> {
         layer
     }
 
-    fn seed(&mut self, seed: u64) -> Table {
-        let place = Place::of(&self.text("--seed", &seed.to_string(), Origin::Argument));
+    fn seed(&mut self, seed: u64) -> TomlTable {
+        let place = TextPlace::of(&self.text("--seed", &seed.to_string(), Origin::Argument));
         let number = i64::try_from(seed).unwrap_or_else(|_| {
             let message = format!("a seed is at most {}", i64::MAX);
-            self.log.push(ConfigError::new(Kind::Argument, message, &place, ""));
+            self.log.push(ConfigError::new(ConfigErrorKind::Argument, message, &place, ""));
             0
         });
         let node = Node { place: place.clone(), value: Value::Int(number) };
@@ -332,17 +337,22 @@ impl Loader<'_> {
 const HEAD: [&str; 7] = ["name", "summary", "base", "schema", "chip", "sources", "measured"];
 
 /// A table with a value under keys within keys.
-fn nested(keys: &[(&str, Place)], value: Node) -> Table {
-    let Some(((key, place), outer)) = keys.split_last() else { return Table::default() };
-    outer.iter().rev().fold(Table::one(key, place, value), |table, (key, place)| {
-        Table::one(key, place, Node { place: place.clone(), value: Value::Table(table) })
+fn nested(keys: &[(&str, TextPlace)], value: Node) -> TomlTable {
+    let Some(((key, place), outer)) = keys.split_last() else { return TomlTable::default() };
+    outer.iter().rev().fold(TomlTable::one(key, place, value), |table, (key, place)| {
+        TomlTable::one(key, place, Node { place: place.clone(), value: Value::Table(table) })
     })
 }
 
 /// `KEY=VALUE`; the value is read as TOML where it is that, else as text.
-fn set_argument(all: &Place, log: &Log) -> Result<Table, ConfigError> {
+fn set_argument(all: &TextPlace, log: &Log) -> Result<TomlTable, ConfigError> {
     let bad = |part, label| {
-        Err(ConfigError::new(Kind::Argument, "`--set` takes KEY=VALUE", &all.part(part), label))
+        Err(ConfigError::new(
+            ConfigErrorKind::Argument,
+            "`--set` takes KEY=VALUE",
+            &all.part(part),
+            label,
+        ))
     };
     let Some((key, value)) = all.text().split_once('=') else {
         return bad(all.text(), "such as ftl.spare-factor=0.2");
@@ -357,9 +367,13 @@ fn set_argument(all: &Place, log: &Log) -> Result<Table, ConfigError> {
 }
 
 /// `FAMILY=NAME[:key=value]…`; the name of a policy from outside begins with a scheme and a colon.
-fn policy_argument(all: &Place, scheme: Option<&str>, log: &Log) -> Result<Table, ConfigError> {
+fn policy_argument(
+    all: &TextPlace,
+    scheme: Option<&str>,
+    log: &Log,
+) -> Result<TomlTable, ConfigError> {
     let bad = |message, part, label| {
-        Err(ConfigError::new(Kind::Argument, message, &all.part(part), label))
+        Err(ConfigError::new(ConfigErrorKind::Argument, message, &all.part(part), label))
     };
     let (form, example) = ("`--policy` takes FAMILY=NAME[:key=value]…", "such as victim=greedy");
     let Some((family, choice)) = all.text().split_once('=') else {
@@ -380,13 +394,13 @@ fn policy_argument(all: &Place, scheme: Option<&str>, log: &Log) -> Result<Table
         return bad(message, name.text(), "comma lists are for comparisons and sweeps");
     }
     let chosen = Node { place: name.clone(), value: Value::Text(name.text().to_owned()) };
-    let mut params = Table::one("name", &name, chosen);
+    let mut params = TomlTable::one("name", &name, chosen);
     for param in segments {
         let Some((key, value)) = param.split_once('=') else {
             return bad(form, param, "expected key=value");
         };
         let (key, node) = (all.part(key.trim()), read_value(all.part(value.trim()), log));
-        params.0.insert(key.text().to_owned(), Entry { key, node });
+        params.0.insert(key.text().to_owned(), KeyEntry { key, node });
     }
     let node = Node { place: name, value: Value::Table(params) };
     let place = all.part(family);

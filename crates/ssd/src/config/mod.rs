@@ -37,24 +37,26 @@ mod warnings;
 
 pub(crate) use chips::drive_of as chip_drive;
 pub use chips::{chip, chips};
-pub(crate) use drive::Load;
+pub(crate) use drive::WorkloadDemand;
 pub use drive::{
-    Age, BufferKind, Cache, ChannelFirst, Drive, Duplex, Fill, Foreground, HostMode, Interruptible,
-    Mapping, Model, MultiPlane, Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recording,
-    Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload, Years, capacity,
+    Age, BufferKind, Cache, ChannelFirst, Drive, DriveWorkload, Duplex, Fill, Foreground, GcPacing,
+    HostMode, Interruptible, Mapping, Model, MultiPlane, PendingRead, PermutationOrder, Program,
+    ProgramSpeed, ReadStart, Recording, RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead,
+    Years, capacity,
 };
-pub use error::{ConfigError, Kind, Mark};
+pub use error::{ConfigError, ConfigErrorKind, Mark};
 pub(crate) use field::Word;
 pub use inherited::inherited;
 pub use keys::{
-    Buffer, Controller, FlowSettings, Ftl, GcMarks, Host, Link, Precondition, Reliability, Suspend,
+    BufferSettings, Controller, FlowSettings, FtlSettings, GcSettings, Host, LinkSettings,
+    Precondition, Reliability, Suspend,
 };
 pub use layers::Layers;
-pub use node::{Entry, Node, Table, Value, located};
+pub use node::{KeyEntry, Node, TomlTable, Value, located};
 pub use render::render;
 pub(crate) use resolve::{MOST_UNITS, before_run};
 pub use schema::schema;
-pub use text::Place;
+pub use text::TextPlace;
 pub use workload::OutOfRange;
 
 use policies::external::Supplier;

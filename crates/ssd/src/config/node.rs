@@ -1,7 +1,7 @@
 //! TOML as a tree in which every key and value knows its place.
 
-use super::error::{ConfigError, Kind, Log};
-use super::text::{Origin, Place, Text};
+use super::error::{ConfigError, ConfigErrorKind, Log};
+use super::text::{Origin, Text, TextPlace};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::IntErrorKind;
@@ -13,9 +13,9 @@ use toml::de::{DeInteger, DeTable, DeValue};
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where it stands.
-    pub place: Place,
-    /// What it is.
+    /// Its place.
+    pub place: TextPlace,
+    /// Its value.
     pub value: Value,
 }
 
@@ -29,24 +29,24 @@ pub enum Value {
     Bool(bool),
     Date(String),
     List(Vec<Node>),
-    Table(Table),
+    Table(TomlTable),
 }
 
 /// A table, by key.
 #[derive(Clone, Default, Debug)]
-pub struct Table(pub BTreeMap<String, Entry>);
+pub struct TomlTable(pub BTreeMap<String, KeyEntry>);
 
 /// One key of a table.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    /// Where the key stands.
-    pub key: Place,
+pub struct KeyEntry {
+    /// The place of the key.
+    pub key: TextPlace,
     /// Its value.
     pub node: Node,
 }
 
 impl Node {
-    /// What the value is, for messages.
+    /// The kind of the value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Text(_) => "text",
@@ -59,7 +59,7 @@ impl Node {
         }
     }
 
-    pub(crate) fn table(&self) -> Option<&Table> {
+    pub(crate) fn table(&self) -> Option<&TomlTable> {
         match &self.value {
             Value::Table(table) => Some(table),
             _ => None,
@@ -67,7 +67,7 @@ impl Node {
     }
 
     /// A key of a table.
-    pub(crate) fn key(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn key(&self, key: &str) -> Option<&KeyEntry> {
         self.table()?.0.get(key)
     }
 
@@ -94,14 +94,14 @@ impl Node {
     }
 }
 
-impl Table {
+impl TomlTable {
     /// A table of one key.
-    pub(crate) fn one(key: &str, place: &Place, node: Node) -> Self {
-        Self([(key.to_owned(), Entry { key: place.clone(), node })].into())
+    pub(crate) fn one(key: &str, place: &TextPlace, node: Node) -> Self {
+        Self([(key.to_owned(), KeyEntry { key: place.clone(), node })].into())
     }
 
     /// The key at a path such as `ftl.gc.start`.
-    pub(crate) fn entry(&self, path: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, path: &str) -> Option<&KeyEntry> {
         match path.split_once('.') {
             None => self.0.get(path),
             Some((key, rest)) => self.0.get(key)?.node.table()?.entry(rest),
@@ -120,7 +120,7 @@ impl Table {
     }
 
     /// Takes out the key at a path.
-    pub(crate) fn remove(&mut self, path: &str) -> Option<Entry> {
+    pub(crate) fn remove(&mut self, path: &str) -> Option<KeyEntry> {
         match path.split_once('.') {
             None => self.0.remove(path),
             Some((key, rest)) => self.section(key)?.remove(rest),
@@ -135,7 +135,7 @@ impl Table {
         }
     }
 
-    pub(crate) fn text(&self, key: &str) -> Option<(&str, &Place)> {
+    pub(crate) fn text(&self, key: &str) -> Option<(&str, &TextPlace)> {
         match self.at(key)? {
             Node { place, value: Value::Text(text) } => Some((text, place)),
             _ => None,
@@ -157,7 +157,7 @@ impl Table {
     }
 
     /// Every value that is not a table, with its path.
-    pub(crate) fn leaves(&self) -> Vec<(String, &Entry)> {
+    pub(crate) fn leaves(&self) -> Vec<(String, &KeyEntry)> {
         let entries = self.0.iter();
         let leaves = entries.flat_map(|(key, entry)| match &entry.node.value {
             Value::Table(table) => {
@@ -174,15 +174,15 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// What a text of TOML holds, and what is wrong with it: then the values are not whole.
-pub fn located(body: &str) -> (Table, Vec<ConfigError>) {
+/// The values of a text of TOML, and its mistakes. With mistakes, the values are not complete.
+pub fn located(body: &str) -> (TomlTable, Vec<ConfigError>) {
     parse(&Text::new("", body, Origin::File, 0))
 }
 
 /// Lines of a text that is not TOML are shown, at most: of a file of another kind every line is wrong.
 const MOST_WRONG_LINES: usize = 10;
 
-pub(crate) fn parse(text: &Arc<Text>) -> (Table, Vec<ConfigError>) {
+pub(crate) fn parse(text: &Arc<Text>) -> (TomlTable, Vec<ConfigError>) {
     let (table, errors) = DeTable::parse_recoverable(&text.body);
     let reading = Reading { text, shift: 0, log: &Log::default() };
     let mut lines = Vec::new();
@@ -194,25 +194,25 @@ pub(crate) fn parse(text: &Arc<Text>) -> (Table, Vec<ConfigError>) {
                 break;
             }
             lines.push(place.line());
-            let (kind, message) = (Kind::Syntax, "this is not TOML");
+            let (kind, message) = (ConfigErrorKind::Syntax, "this is not TOML");
             reading.log.push(ConfigError::new(kind, message, &place, error.message()));
         }
     }
-    // What is in a text that is not TOML is guessed.
+    // The content of a text that is not TOML is guessed.
     let guessed = !errors.is_empty();
-    let table = if guessed { Table::default() } else { reading.table(table.into_inner()) };
+    let table = if guessed { TomlTable::default() } else { reading.table(table.into_inner()) };
     (table, reading.log.errors())
 }
 
 /// The tree of a text that comes with floatgate.
-pub(crate) fn built_in(body: &str) -> Table {
+pub(crate) fn built_in(body: &str) -> TomlTable {
     let (table, wrong) = located(body);
     assert!(wrong.is_empty(), "what comes with floatgate is TOML: {wrong:?}");
     table
 }
 
 /// Reads part of a command-line argument as a value: as TOML where it is that, else as text.
-pub(crate) fn read_value(place: Place, log: &Log) -> Node {
+pub(crate) fn read_value(place: TextPlace, log: &Log) -> Node {
     let word = place.text();
     // The parser takes `25GiB` for a number that is yet to be looked at.
     match DeValue::parse(word) {
@@ -231,23 +231,23 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn place(&self, range: Range<usize>) -> Place {
-        Place::new(self.text, range.start + self.shift..range.end + self.shift)
+    fn place(&self, range: Range<usize>) -> TextPlace {
+        TextPlace::new(self.text, range.start + self.shift..range.end + self.shift)
     }
 
-    fn table(&self, table: DeTable<'_>) -> Table {
+    fn table(&self, table: DeTable<'_>) -> TomlTable {
         let entry = |(key, value): (Spanned<Cow<'_, str>>, _)| {
             let place = self.place(key.span());
-            (key.into_inner().into_owned(), Entry { key: place, node: self.node(value) })
+            (key.into_inner().into_owned(), KeyEntry { key: place, node: self.node(value) })
         };
-        Table(table.into_iter().map(entry).collect())
+        TomlTable(table.into_iter().map(entry).collect())
     }
 
     fn node(&self, value: Spanned<DeValue<'_>>) -> Node {
         let place = self.place(value.span());
         let wrong = |what: &str, label: &str| {
             let message = format!("this is not {what}");
-            self.log.push(ConfigError::new(Kind::Value, message, &place, label));
+            self.log.push(ConfigError::new(ConfigErrorKind::Value, message, &place, label));
         };
         let value = match value.into_inner() {
             DeValue::String(s) => Value::Text(s.into_owned()),

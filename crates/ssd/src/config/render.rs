@@ -1,7 +1,7 @@
 //! Errors as text for people.
 
 use super::error::{ConfigError, Mark};
-use super::text::Place;
+use super::text::TextPlace;
 use annotate_snippets::{Annotation, AnnotationKind, Level, Origin, Renderer, Snippet};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub fn render(errors: &[ConfigError], color: bool) -> String {
 fn one(error: &ConfigError, renderer: &Renderer) -> String {
     let group = Level::ERROR.primary_title(error.message.as_str()).id(error.kind.name());
     let mut group = match error.marks.first() {
-        // What is missing has no line: the file's name is all there is to show.
+        // A missing setting has no line, so only the file's name can be shown.
         Some(Mark { place, .. }) if place.range == (0..0) => {
             group.element(Origin::path(place.name()))
         }
@@ -36,7 +36,7 @@ fn one(error: &ConfigError, renderer: &Renderer) -> String {
 /// One snippet for each text, in the order in which the marks name them.
 fn snippets(marks: &[Mark]) -> Vec<Snippet<'_, Annotation<'_>>> {
     let mut snippets = Vec::new();
-    for (at, Mark { place: Place { text, .. }, .. }) in marks.iter().enumerate() {
+    for (at, Mark { place: TextPlace { text, .. }, .. }) in marks.iter().enumerate() {
         let is_here = |mark: &Mark| Arc::ptr_eq(&mark.place.text, text);
         if marks[..at].iter().any(is_here) {
             continue;

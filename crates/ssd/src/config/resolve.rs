@@ -1,14 +1,16 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
 use super::drive::{
-    ChannelFirst, Drive, Model, MultiPlane, Pace, Program, Recording, Workload, limits,
+    ChannelFirst, Drive, DriveWorkload, GcPacing, Model, MultiPlane, Program, Recording, limits,
 };
-use super::error::{ConfigError, Kind, Log, Mark};
+use super::error::{ConfigError, ConfigErrorKind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of};
-use super::keys::{Choices, EnergySettings, File, Pages, Reliability, Sizes, WorkloadSettings};
+use super::keys::{
+    Choices, EnergySettings, File, GeometrySettings, PagesSettings, Reliability, WorkloadSettings,
+};
 use super::layers::{DRIVE, Merged, WAYS};
-use super::node::{Node, Table};
-use super::text::{Origin, Place, Text};
+use super::node::{Node, TomlTable};
+use super::text::{Origin, Text, TextPlace};
 use super::times::spread;
 use kernel::Bytes;
 use nand::{Energies, Geometry, GeometryError, PageOrder, Shape, Units};
@@ -18,17 +20,17 @@ use serde_json::{Value as Json, json};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// A page has at most so many mapping units.
+/// The greatest number of mapping units in a page.
 pub(crate) const MOST_UNITS: u64 = 64;
 
 /// Pages programmed while ageing, after which a checkpoint is kept.
 const CHECKPOINT: u64 = 1 << 29;
 
-/// A write buffer holds at most so many pages.
+/// The greatest number of pages in a write buffer.
 const BUFFER_PAGES: u64 = 1 << 30;
 
-/// What all dies program at once: a program unit each, or one of each plane where any planes share a
-/// program.
+/// The bytes that all dies program at once: a program unit each, or one of each plane if any planes
+/// share a program.
 pub(crate) fn at_once(geometry: &Geometry, multi_plane: MultiPlane) -> Bytes {
     let unit = u64::from(geometry.slots_per_program()) * geometry.page_size().get();
     let (flash, units) = (geometry.flash(), geometry.units());
@@ -39,8 +41,8 @@ pub(crate) fn at_once(geometry: &Geometry, multi_plane: MultiPlane) -> Bytes {
     Bytes::new(unit * together * geometry.dies() as u64)
 }
 
-/// Blocks of a plane that never hold old data, whatever the size of the plane: those that garbage collection
-/// keeps free, an open block for the host, and one for garbage collection.
+/// Blocks of a plane that never hold old data, for planes of any size. Garbage collection keeps `stop` free, and
+/// the host and collection each have one open.
 pub(super) fn reserve(stop: u32) -> u64 {
     u64::from(stop) + 2
 }
@@ -88,7 +90,8 @@ pub(crate) fn resolve(
     (file.buffer.size, file.buffer.units_per_die) = (Some(buffer_size?), None);
     let ((timing, soft_reads), reliability) = (timing?, reliability?);
 
-    // What is echoed is the file with nothing open, without what only says how it was written.
+    // The echo is the file with every value resolved, without settings that only say how it was
+    // written.
     let based = file.base.take().map(|base| format!("based on {base}"));
     let summary = file.summary.take().or(based).unwrap_or_default();
     let exported = u64::from(logical_pages) * geometry.page_size().get();
@@ -109,7 +112,7 @@ pub(crate) fn resolve(
     if let Some(Json::Object(echo)) = resolved.get_mut("reliability")
         && !reliability.model_on()
     {
-        // What only the model of the cells asks for is echoed where somebody gave it.
+        // Settings that only the model of the cells uses are echoed if they were given.
         let given = |key: &str| !from(&format!("reliability.{key}"), Origin::Default);
         echo.retain(|key, _| ALWAYS.contains(&key.as_str()) || given(key));
     }
@@ -140,7 +143,7 @@ pub(crate) fn resolve(
         link: file.link,
         controller: file.controller,
         buffer: file.buffer,
-        workload: Workload { shift: shift.unwrap_or(0), generator },
+        workload: DriveWorkload { shift: shift.unwrap_or(0), generator },
         precondition: file.precondition,
         reliability,
         policies,
@@ -159,8 +162,8 @@ pub(crate) fn resolve(
     })
 }
 
-/// What of a resolved drive can shape its state before the run, but for the policies and what they
-/// are told; `by_requests`: the state is made from the workload.
+/// The part of a resolved drive that can shape its state before the run, except the policies and
+/// the facts for them. `by_requests`: the state is made from the workload.
 pub(crate) fn before_run(resolved: &Json, by_requests: bool) -> Json {
     let mut left = resolved.clone();
     for (path, key) in all(File::KEYS) {
@@ -178,7 +181,7 @@ pub(crate) fn before_run(resolved: &Json, by_requests: bool) -> Json {
 /// Resolving in progress.
 pub(crate) struct Work<'a> {
     pub(crate) log: &'a Log,
-    pub(crate) tree: &'a Table,
+    pub(crate) tree: &'a TomlTable,
     /// The array, once it is known.
     pub(crate) geometry: Option<Geometry>,
 }
@@ -199,14 +202,19 @@ impl Work<'_> {
         T::read(At { node, path, log: &Log::default() })
     }
 
-    /// Where a setting stands, in a text that the user wrote.
-    fn place(&self, path: &str) -> Option<&Place> {
+    /// The place of a setting in a text that the user wrote.
+    fn place(&self, path: &str) -> Option<&TextPlace> {
         let node = self.tree.at(path)?;
         Some(&node.place).filter(|place| place.text.origin != Origin::Default)
     }
 
     /// An error about settings, with what to say at each, the culprit first.
-    fn error(&self, kind: Kind, message: impl Into<String>, marks: &[(&str, &str)]) -> ConfigError {
+    fn error(
+        &self,
+        kind: ConfigErrorKind,
+        message: impl Into<String>,
+        marks: &[(&str, &str)],
+    ) -> ConfigError {
         let mark = |(path, label): &(&str, &str)| {
             Some(Mark { place: self.place(path)?.clone(), label: (*label).to_owned() })
         };
@@ -215,7 +223,12 @@ impl Work<'_> {
     }
 
     /// Reports an error about settings, the culprit first.
-    pub(crate) fn fail(&self, kind: Kind, message: impl Into<String>, marks: &[(&str, &str)]) {
+    pub(crate) fn fail(
+        &self,
+        kind: ConfigErrorKind,
+        message: impl Into<String>,
+        marks: &[(&str, &str)],
+    ) {
         self.log.fail(marks[0].0, self.error(kind, message, marks));
     }
 
@@ -227,12 +240,13 @@ impl Work<'_> {
                 paths.find(|path| self.tree.at(path).is_some())
             };
             let mut given: Vec<String> = ways.iter().filter_map(first).collect();
-            given.sort_by_key(|path| self.place(path).map(Place::order));
+            given.sort_by_key(|path| self.place(path).map(TextPlace::order));
             if given.len() > 1 {
                 let message = format!("{} exclude each other", all_of(&given));
                 let marks: Vec<_> = given.iter().map(|path| (path.as_str(), "")).collect();
                 let help = Some(help.to_owned());
-                let error = ConfigError { help, ..self.error(Kind::Conflict, message, &marks) };
+                let error =
+                    ConfigError { help, ..self.error(ConfigErrorKind::Conflict, message, &marks) };
                 for path in given {
                     self.log.fail(&path, error.clone());
                 }
@@ -248,14 +262,14 @@ impl Work<'_> {
             return if stem.is_empty() { "drive".into() } else { stem.to_owned() };
         };
         if name.trim().is_empty() || name.chars().any(char::is_control) {
-            self.fail(Kind::Value, "`name` must be one line of text", &[("name", "")]);
+            self.fail(ConfigErrorKind::Value, "`name` must be one line of text", &[("name", "")]);
         }
         name.to_owned()
     }
 
     /// The array, with the pages of its blocks in the order that is asked for.
     fn geometry(&self) -> Option<Geometry> {
-        let sizes = self.take::<Sizes>("geometry")?;
+        let sizes = self.take::<GeometrySettings>("geometry")?;
         let shape = Shape {
             channels: sizes.channels,
             chips_per_channel: sizes.chips_per_channel,
@@ -270,10 +284,10 @@ impl Work<'_> {
             let many = matches!(error, GeometryError::TooManyPages(_));
             let path = if many { "geometry.blocks-per-plane" } else { "geometry.channels" };
             let message = error.to_string().replace("`dies`", "the number of dies");
-            self.fail(Kind::Geometry, message, &[(path, "")]);
+            self.fail(ConfigErrorKind::Geometry, message, &[(path, "")]);
         };
         let geometry = Geometry::new(shape).map_err(wrong).ok()?;
-        let order = self.take::<Pages>("pages")?.order.unwrap_or_default();
+        let order = self.take::<PagesSettings>("pages")?.order.unwrap_or_default();
         let ordered = geometry.with_order(order);
         if ordered.is_none() {
             let pages = if order == PageOrder::ShadowPairs { "a multiple of 4" } else { "even" };
@@ -282,7 +296,7 @@ impl Work<'_> {
                  that is {pages}",
                 order.said()
             );
-            self.fail(Kind::Conflict, message, &[("pages.order", "")]);
+            self.fail(ConfigErrorKind::Conflict, message, &[("pages.order", "")]);
         }
         self.units(ordered?)
     }
@@ -295,7 +309,11 @@ impl Work<'_> {
         if parts * unit.get() != page.get() || !(1..=MOST_UNITS).contains(&parts) {
             let message = format!("`{path}` is {unit}, and a page is {page}");
             let label = format!("a page, or an equal part of one, at least a {MOST_UNITS}th");
-            self.fail(Kind::Value, message, &[(path, &label), ("geometry.page-size", "")]);
+            self.fail(
+                ConfigErrorKind::Value,
+                message,
+                &[(path, &label), ("geometry.page-size", "")],
+            );
             return None;
         }
         let shape = geometry.flash();
@@ -305,7 +323,7 @@ impl Work<'_> {
             let message = format!("`ftl.program-planes` is {planes}, and a die has {dies} planes");
             let label = "a part of them";
             let marks = [("ftl.program-planes", label), ("geometry.planes-per-die", "")];
-            self.fail(Kind::Value, message, &marks);
+            self.fail(ConfigErrorKind::Value, message, &marks);
             return None;
         }
         let pages = self.pages_at_once(&geometry)?;
@@ -314,11 +332,19 @@ impl Work<'_> {
         if row > MOST_UNITS {
             let message = format!("a page of {planes} planes has {row} mapping units of {unit}");
             let label = format!("at most {MOST_UNITS}");
-            self.fail(Kind::Value, message, &[(path, &label), ("ftl.program-planes", "")]);
+            self.fail(
+                ConfigErrorKind::Value,
+                message,
+                &[(path, &label), ("ftl.program-planes", "")],
+            );
             return None;
         }
         let wrong = |error: GeometryError| {
-            self.fail(Kind::Geometry, format!("in units of {unit}: {error}"), &[(path, "")]);
+            self.fail(
+                ConfigErrorKind::Geometry,
+                format!("in units of {unit}: {error}"),
+                &[(path, "")],
+            );
         };
         geometry.with_units(units).map_err(wrong).ok()
     }
@@ -336,7 +362,7 @@ impl Work<'_> {
         };
         let conflict = |why: String, marks: &[(&str, &str)]| {
             let marks = [&[(path, "")], marks].concat();
-            self.fail(Kind::Conflict, format!("`{path}` \"{said}\" {why}"), &marks);
+            self.fail(ConfigErrorKind::Conflict, format!("`{path}` \"{said}\" {why}"), &marks);
         };
         if program == Program::TwoStep && !bits.is_multiple_of(2) {
             let why = format!("is for cells of two bits or four, and this drive has {bits}");
@@ -355,7 +381,8 @@ impl Work<'_> {
             );
             let marks = [(path, ""), ("reliability.model", "or \"off\"")];
             let help = Some("programs of single pages: `--set pages.program=page`".to_owned());
-            let error = ConfigError { help, ..self.error(Kind::Conflict, message, &marks) };
+            let error =
+                ConfigError { help, ..self.error(ConfigErrorKind::Conflict, message, &marks) };
             self.log.fail(path, error);
         } else {
             return Some(pages);
@@ -374,13 +401,13 @@ impl Work<'_> {
             );
             let marks =
                 [(cycles, "cycles before the run"), (endurance, "cycles that a block endures")];
-            self.fail(Kind::Conflict, message, &marks);
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
         }
         let mut all = self.take::<Reliability>("reliability")?;
         if limits(all.correctable).is_none() {
             let message = format!("`reliability.correctable` is {:?}", all.correctable);
             let label = "three numbers that rise, above 0 and below 0.5";
-            self.fail(Kind::Value, message, &[("reliability.correctable", label)]);
+            self.fail(ConfigErrorKind::Value, message, &[("reliability.correctable", label)]);
             return None;
         }
         if let Some(geometry) = self.geometry {
@@ -396,10 +423,10 @@ impl Work<'_> {
                 && (least..more).contains(&less)
             {
                 let message = format!("`{}` is {less}, below `{}`, {more}", low.0, high.0);
-                self.fail(Kind::Value, message, &[low, high]);
+                self.fail(ConfigErrorKind::Value, message, &[low, high]);
             }
         };
-        // What was found wrong is compared with nothing else: so the last of the three is first.
+        // A value with a mistake is not compared with others. So the last of the three is first.
         let (start, stop) = ("ftl.gc.start", "ftl.gc.stop");
         let none = "0 (no background collection), or at least `ftl.gc.stop`";
         below(("ftl.gc.background-stop", none), (stop, ""), 1);
@@ -407,14 +434,15 @@ impl Work<'_> {
         self.pace();
     }
 
-    /// Whether collection that goes as the host writes begins early enough: with fewer free blocks than
-    /// this, it begins when the host opens the last block that it may have. What has to be collected until
-    /// it is full comes in whole victims, which may be more than a block gives time for.
+    /// Whether collection at the pace of the host begins early enough. With fewer free blocks than
+    /// this, it begins when the host opens the last block that it may have. The collection needed
+    /// until that block is full comes in whole victims, which may take more time than a block
+    /// gives.
     fn pace(&self) {
         const LEAST: u32 = 3;
         let [start, background] = ["ftl.gc.start", "ftl.gc.background-stop"];
         let begins = [start, background].map(|path| self.get::<u32>(path));
-        let paced = self.get::<Pace>("ftl.gc.pace") == Some(Pace::PerWrite);
+        let paced = self.get::<GcPacing>("ftl.gc.pace") == Some(GcPacing::PerWrite);
         if let [Some(first), Some(second)] = begins
             && paced
             && first.max(second) < LEAST
@@ -431,7 +459,7 @@ impl Work<'_> {
                  `ftl.gc.pace = \"burst\"`. Victims are collected whole: begun at the last block, the next \
                  one is not free in time, and a write waits for what is left of a victim"
             );
-            let error = self.error(Kind::Conflict, message, &marks);
+            let error = self.error(ConfigErrorKind::Conflict, message, &marks);
             self.log.push(ConfigError { help: Some(help), ..error });
         }
     }
@@ -458,7 +486,7 @@ impl Work<'_> {
             let flash = readable(Bytes::new(flash * page));
             let message = format!("{asked} exported, but the drive has {flash} of flash");
             let help = "a share of the flash fits any drive: `--set ftl.spare-factor=0.1`";
-            let error = self.error(Kind::OverCapacity, message, &[(path, "")]);
+            let error = self.error(ConfigErrorKind::OverCapacity, message, &[(path, "")]);
             self.log.fail(path, ConfigError { help: Some(help.to_owned()), ..error });
             return None;
         }
@@ -466,7 +494,11 @@ impl Work<'_> {
         if pages < planes as u64 {
             let message =
                 format!("{pages} pages exported, fewer than the drive has planes ({planes})");
-            self.fail(Kind::Value, message, &[(path, "at least one page for each plane")]);
+            self.fail(
+                ConfigErrorKind::Value,
+                message,
+                &[(path, "at least one page for each plane")],
+            );
             return None;
         }
         Some(pages as u32)
@@ -479,7 +511,8 @@ impl Work<'_> {
         let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));
         let kept = kept.div_ceil(g.pages_per_block().into());
         let own = reserve(stop);
-        // What each block may keep that reclaiming it does not gain: a program unit less one page.
+        // The slots that each block may keep and that reclaiming it does not gain: a program unit
+        // less one page.
         let unit = u64::from(g.slots_per_program());
         let padded = (unit - 1) * g.blocks_per_plane() as u64;
         let padded = padded.div_ceil(g.pages_per_block().into());
@@ -516,7 +549,7 @@ impl Work<'_> {
         };
         let given = CAPACITY.into_iter().find(|path| self.tree.at(path).is_some());
         let marks = [(given.unwrap_or("ftl"), "too little spare"), ("ftl.gc.stop", "")];
-        let error = self.error(Kind::TooFewSpare, message, &marks);
+        let error = self.error(ConfigErrorKind::TooFewSpare, message, &marks);
         self.log.push(ConfigError { help: Some(help), ..error });
     }
 
@@ -530,9 +563,13 @@ impl Work<'_> {
             } else {
                 ("mapping unit", "ftl.mapping-unit")
             };
-            let message = format!("a {what} of {page} is no multiple of a sector of {unit}");
+            let message = format!("a {what} of {page} is not a multiple of a sector of {unit}");
             let label = format!("the {what}");
-            self.fail(Kind::Value, message, &[("host.sector", "the sector"), (path, &label)]);
+            self.fail(
+                ConfigErrorKind::Value,
+                message,
+                &[("host.sector", "the sector"), (path, &label)],
+            );
         }
     }
 
@@ -551,21 +588,21 @@ impl Work<'_> {
         if size.get() > 0 && !(1..=BUFFER_PAGES).contains(&pages) {
             let message = format!("`{path}` is {size}, which is {pages} pages");
             let label = format!("0B, or 1 to {BUFFER_PAGES} pages of {}", geometry.page_size());
-            self.fail(Kind::Value, message, &[(path, &label)]);
+            self.fail(ConfigErrorKind::Value, message, &[(path, &label)]);
         }
         Some(size)
     }
 
     fn workload(&self) {
         for (key, _) in all(WorkloadSettings::KEYS).iter().filter(|(key, _)| key != "shift") {
-            // What a key may hold, the generator itself knows best.
+            // The generator itself knows best which values a key may hold.
             let path = format!("workload.{key}");
             let node = self.tree.at(&path).filter(|_| self.log.is_sound(&path));
             let Some(value) = node.map(Node::to_json) else { continue };
             let alone = json!({ "pattern": "random-write", key: value });
             if let Err(error) = serde_json::from_value::<workload::Generator>(alone) {
                 let message = format!("`{path}` is not what a generator takes");
-                self.fail(Kind::Value, message, &[(&path, &told(&error))]);
+                self.fail(ConfigErrorKind::Value, message, &[(&path, &told(&error))]);
             }
         }
     }
@@ -577,7 +614,10 @@ impl Work<'_> {
             if let Some(entry) = self.tree.entry(&path).filter(|_| self.log.is_sound(&path)) {
                 let message = format!("`{path}` does not say which policy");
                 let label = "its `name` is missing";
-                self.log.fail(&path, ConfigError::new(Kind::Policy, message, &entry.key, label));
+                self.log.fail(
+                    &path,
+                    ConfigError::new(ConfigErrorKind::Policy, message, &entry.key, label),
+                );
             }
         }
         let set = PolicySet::resolve(&choices, supplier);
@@ -592,7 +632,7 @@ impl Work<'_> {
     fn policy_error(&self, error: &PolicyError) {
         let family = format!("policies.{}", error.family);
         let Some(chosen) = self.tree.at("policies").and_then(|all| all.key(&error.family)) else {
-            return self.fail(Kind::Policy, &error.message, &[(&family, "")]);
+            return self.fail(ConfigErrorKind::Policy, &error.message, &[(&family, "")]);
         };
         let name = chosen.node.key("name").map_or(&chosen.node.place, |name| &name.node.place);
         let place = match &error.key {
@@ -608,7 +648,8 @@ impl Work<'_> {
         };
         let label = error.suggestion.as_ref().map(|s| format!("did you mean `{s}`?"));
         let label = label.unwrap_or_default();
-        self.log.fail(&family, ConfigError::new(Kind::Policy, &error.message, place, label));
+        self.log
+            .fail(&family, ConfigError::new(ConfigErrorKind::Policy, &error.message, place, label));
     }
 
     /// Reports the settings that are missing, one error for each section.
@@ -624,11 +665,11 @@ impl Work<'_> {
             let outer = path.rmatch_indices('.').map(|(dot, _)| &path[..dot]);
             let mut sections = [&*path].into_iter().chain(outer);
             let place = sections.find_map(|path| self.place(path).cloned());
-            let place = place.unwrap_or_else(|| Place::new(file, 0..0));
+            let place = place.unwrap_or_else(|| TextPlace::new(file, 0..0));
             let inherited = path == "geometry" || path == "timing";
             let help = "inherit from a drive with `base`, or from a chip with `chip`";
             let help = inherited.then(|| help.to_owned());
-            let error = ConfigError::new(Kind::Missing, message, &place, "");
+            let error = ConfigError::new(ConfigErrorKind::Missing, message, &place, "");
             self.log.push(ConfigError { help, ..error });
         }
     }
@@ -640,7 +681,7 @@ fn whole_pages(pages: f64) -> u64 {
     if (pages - near).abs() < 1e-6 { near as u64 } else { pages.floor() as u64 }
 }
 
-/// What a generator says of a value, with the word that was meant.
+/// A generator's message about a value, with the word that was probably meant.
 fn told(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let mut words = said.split('`').skip(1).step_by(2);

@@ -2,7 +2,7 @@
 
 use super::field::Field;
 use super::keys::File;
-use super::node::{Table, Value, built_in};
+use super::node::{TomlTable, Value, built_in};
 use crate::presets;
 use serde_json::{Value as Json, json};
 
@@ -19,7 +19,7 @@ pub fn schema() -> Json {
     schema
 }
 
-fn add_defaults(schema: &mut Json, defaults: &Table) {
+fn add_defaults(schema: &mut Json, defaults: &TomlTable) {
     for (key, entry) in &defaults.0 {
         let Some(inner) = schema.pointer_mut(&format!("/properties/{key}")) else { continue };
         match &entry.node.value {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What kind of text a setting was written in.
+/// The kind of text in which a setting was written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
     /// The drive file, or a drive or a chip that it inherits from.
@@ -40,12 +40,12 @@ impl Text {
 
 /// A range of one of the texts: where a setting stands.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPlace {
     pub(crate) text: Arc<Text>,
     pub(crate) range: Range<usize>,
 }
 
-impl Place {
+impl TextPlace {
     pub(crate) fn new(text: &Arc<Text>, range: Range<usize>) -> Self {
         let end = range.end.min(text.body.len());
         Self { text: Arc::clone(text), range: range.start.min(end)..end }
@@ -56,12 +56,12 @@ impl Place {
         Self::new(text, 0..text.body.len())
     }
 
-    /// Where what is said there begins in its text, in bytes.
+    /// The first byte of this place in its text.
     pub fn start(&self) -> usize {
         self.range.start
     }
 
-    /// Where a part of its text stands.
+    /// The place of a part of its text.
     pub(crate) fn part(&self, part: &str) -> Self {
         let start = part.as_ptr().addr() - self.text.body.as_ptr().addr();
         Self::new(&self.text, start..start + part.len())
@@ -84,7 +84,7 @@ impl Place {
         before[line..].chars().count() + 1
     }
 
-    /// What stands there.
+    /// The text at the place.
     pub(crate) fn text(&self) -> &str {
         &self.text.body[self.range.clone()]
     }
@@ -102,7 +102,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line() {
             Some(line) => write!(f, "{}:{line}:{}", self.name(), self.column()),
@@ -111,8 +111,8 @@ impl fmt::Display for Place {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for TextPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Place({self})")
+        write!(f, "TextPlace({self})")
     }
 }

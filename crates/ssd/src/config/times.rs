@@ -1,9 +1,9 @@
 //! The times of a drive, from settings as written.
 
 use super::drive::{Cache, ChannelFirst, Interruptible};
-use super::error::Kind;
+use super::error::ConfigErrorKind;
 use super::field::Word;
-use super::keys::{Bus, BusSettings, OPERATION_LIMIT, Physics, Reliability, TimingSettings};
+use super::keys::{BusField, BusSettings, OPERATION_LIMIT, Physics, Reliability, TimingSettings};
 use super::resolve::Work;
 use kernel::Dur;
 use nand::physics::{ReadCost, STEP_VOLTS, program_us};
@@ -29,11 +29,11 @@ impl Work<'_> {
             }
         }
         if let (Some(_), Some(Some(_))) =
-            (self.tree.at("timing.physics"), self.get::<Bus>("timing.bus"))
+            (self.tree.at("timing.physics"), self.get::<BusField>("timing.bus"))
         {
             let message = "the times of `timing.physics` contain the transfer of bit planes";
             let marks = [("timing.bus", "must be \"included\""), ("timing.physics", "")];
-            self.fail(Kind::Conflict, message, &marks);
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
         }
         let (keys, geometry) = (self.take::<TimingSettings>("timing")?, &self.geometry?);
         let reliability = reliability?;
@@ -56,9 +56,9 @@ impl Work<'_> {
         let times = match (&keys.levels, &keys.read, &keys.program) {
             (Some(all), ..) => Each::from_fn(|level| {
                 let times = match level {
-                    Level::High => &all.high,
-                    Level::Medium => &all.medium,
-                    Level::Low => &all.low,
+                    Level::HighCost => &all.high,
+                    Level::MediumCost => &all.medium,
+                    Level::LowCost => &all.low,
                 };
                 [&times.read, &times.program]
             }),
@@ -77,7 +77,7 @@ impl Work<'_> {
             let message = "with the model of the cells the read times of `timing.levels` are those \
                            of 1, 3 and 7 sensings, and these fall from one level to the next";
             let label = "high must read no slower than medium, and that no slower than low";
-            self.fail(Kind::Conflict, message, &[("timing.levels", label)]);
+            self.fail(ConfigErrorKind::Conflict, message, &[("timing.levels", label)]);
         }
         let array = || Level::ALL.map(|level| timing.read[level]);
         let soft_reads =
@@ -85,7 +85,7 @@ impl Work<'_> {
         Some((timing, soft_reads))
     }
 
-    /// What moves inside a plane need.
+    /// The requirements of moves inside a plane.
     pub(crate) fn copyback(&self) {
         let path = "ftl.copyback";
         if self.tree.at(path).is_none() {
@@ -93,10 +93,10 @@ impl Work<'_> {
         }
         let Some(geometry) = &self.geometry else { return };
         let units = geometry.units();
-        if let Some(None) = self.get::<Bus>("timing.bus") {
+        if let Some(None) = self.get::<BusField>("timing.bus") {
             let message = format!("`{path}` spares the channel, and the array times contain it");
             let label = "must be { rate, command }";
-            self.fail(Kind::Conflict, message, &[(path, ""), ("timing.bus", label)]);
+            self.fail(ConfigErrorKind::Conflict, message, &[(path, ""), ("timing.bus", label)]);
         } else if units.pages * units.planes > 1 {
             let message = format!(
                 "`{path}` moves one page, and a command programs {}",
@@ -107,11 +107,11 @@ impl Work<'_> {
                 ("pages.program", "must be \"page\""),
                 ("ftl.program-planes", "must be 1"),
             ];
-            self.fail(Kind::Conflict, message, &marks);
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
         }
     }
 
-    /// What a second register needs.
+    /// The requirements of a cache register.
     fn cache(&self, keys: &TimingSettings) {
         let (path, Some(cache)) = ("timing.cache", keys.cache) else { return };
         let data_first = |bus: BusSettings| bus.first == ChannelFirst::Data;
@@ -121,7 +121,7 @@ impl Work<'_> {
                  gets its next command before it sends what it has sensed"
             );
             let label = "{ rate, command }, and `first` \"commands\"";
-            self.fail(Kind::Conflict, message, &[(path, ""), ("timing.bus", label)]);
+            self.fail(ConfigErrorKind::Conflict, message, &[(path, ""), ("timing.bus", label)]);
         } else if cache != Cache::Reads
             && keys.suspend.is_some_and(|s| s.operations != Interruptible::Erases)
         {
@@ -131,7 +131,7 @@ impl Work<'_> {
                 cache.said(),
             );
             let marks = [(path, "\"reads\""), ("timing.suspend.operations", "or \"erases\"")];
-            self.fail(Kind::Conflict, message, &marks);
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
         }
     }
 
@@ -146,18 +146,18 @@ impl Work<'_> {
         let model = self.get::<super::drive::Model>("reliability.model");
         if let Some(other) = conflict {
             let message = format!("`{path}` is one time, and `{other}` gives one for each level");
-            self.fail(Kind::Conflict, message, &[(path, ""), (other, "")]);
+            self.fail(ConfigErrorKind::Conflict, message, &[(path, ""), (other, "")]);
         } else if model == Some(super::drive::Model::On) {
             let message = format!(
                 "`{path}` is the time of a plain read, and with `reliability.model` \"on\" errors \
                  decide how long a read takes"
             );
-            self.fail(Kind::Conflict, message, &[(path, ""), ("reliability.model", "")]);
+            self.fail(ConfigErrorKind::Conflict, message, &[(path, ""), ("reliability.model", "")]);
         } else if geometry.units().per_page == 1 {
             let message = format!(
                 "`{path}` is for reads of a part of a page, and `ftl.mapping-unit` is a whole page"
             );
-            self.fail(Kind::Conflict, message, &[(path, ""), ("ftl.mapping-unit", "")]);
+            self.fail(ConfigErrorKind::Conflict, message, &[(path, ""), ("ftl.mapping-unit", "")]);
         }
     }
 
@@ -172,7 +172,7 @@ impl Work<'_> {
         if !steps.is_sorted_by(|a, b| a < b) {
             let message = format!("`timing.physics.steps` is {steps:?}, and steps must rise");
             let label = "fine steps are written at high cost, coarse ones at low";
-            self.fail(Kind::Value, message, &[("timing.physics.steps", label)]);
+            self.fail(ConfigErrorKind::Value, message, &[("timing.physics.steps", label)]);
             return None;
         }
         let micro = |time: Dur| time.as_ns() as f64 * 1e-3;
@@ -195,7 +195,7 @@ impl Work<'_> {
                 );
                 let label =
                     "finer steps, shorter `retention`, or more in `reliability.correctable`";
-                self.fail(Kind::Conflict, message, &[("timing.physics.steps", label)]);
+                self.fail(ConfigErrorKind::Conflict, message, &[("timing.physics.steps", label)]);
                 return None;
             };
             let usual = micro(physics.program) * f64::from(steps[1]);
@@ -206,7 +206,7 @@ impl Work<'_> {
         let long = all.copied().find(|time| *time > OPERATION_LIMIT);
         if let Some(long) = long {
             let message = format!("`timing.physics` is {long}, longer than any flash takes");
-            self.fail(Kind::Value, message, &[("timing.physics", "at most a minute")]);
+            self.fail(ConfigErrorKind::Value, message, &[("timing.physics", "at most a minute")]);
             return None;
         }
         Some((read, program, soft_reads))
@@ -221,7 +221,7 @@ impl Work<'_> {
         let page = Dur::ns(u64::try_from(page).unwrap_or(u64::MAX));
         if page > OPERATION_LIMIT {
             let message = format!("a page takes {page} on this bus, longer than any flash takes");
-            self.fail(Kind::Value, message, &[("timing.bus.rate", "at most a minute")]);
+            self.fail(ConfigErrorKind::Value, message, &[("timing.bus.rate", "at most a minute")]);
             return None;
         }
         Some(nand::Bus::Modelled { command, page })

@@ -1,4 +1,5 @@
-//! What of a drive could not matter, or holds the rest of it back: known before a run.
+//! Settings of a drive that have no effect, or that limit the rest of it. They are known before a
+//! run.
 
 use super::drive::{BufferKind, Drive};
 use super::resolve::{at_once, reserve};
@@ -23,8 +24,8 @@ impl Drive {
             geometry: &self.geometry,
             levels: [timing.read, timing.program]
                 .iter()
-                .any(|at| at.values().any(|t| *t != at[Level::Medium])),
-            program: timing.program[Level::Medium],
+                .any(|at| at.values().any(|t| *t != at[Level::MediumCost])),
+            program: timing.program[Level::MediumCost],
             endurance: self.endurance_left(),
             // A run retires a block at its rated cycles, however long it rested.
             recovery: false,
@@ -56,8 +57,8 @@ impl Drive {
         (!all.is_empty()).then_some(text)
     }
 
-    /// The blocks of a plane that garbage collection keeps do not shrink with the drive: of few blocks they
-    /// take much of the spare, and write amplification is that of a drive that has less.
+    /// The reserve of garbage collection does not shrink with the planes. Of few blocks it takes much of
+    /// the spare, and write amplification is that of a drive with less.
     pub(crate) fn spare_in_reserve(&self) -> Option<String> {
         let (spare, kept) = (self.spare_blocks(), self.reserved_blocks());
         if kept <= MOST_RESERVED * spare {
@@ -69,7 +70,7 @@ impl Drive {
         let (share, now) = (100.0 * kept / spare, left(blocks));
         let larger = self.as_included().filter(|of| *of > blocks);
         let other = larger.map_or_else(
-            || format!("nearly all of it, {nominal:.1} %, on a drive with many blocks"),
+            || "nearly all on a drive with many blocks".to_owned(),
             |of| format!("{:.1} % with the {of} blocks of {}", left(of), self.name),
         );
         let same = self.spare_factor + kept / blocks - larger.map_or(0.0, |of| kept / of);
@@ -79,9 +80,9 @@ impl Drive {
             "give each plane more blocks".to_owned()
         };
         Some(format!(
-            "the reserve of garbage collection is {kept} of the {blocks} blocks of each plane, which \
-             is {share:.0} % of the spare: of a spare factor of {nominal:.1} % it leaves {now:.1} %, and \
-             {other}. Write amplification is higher than there; {advice}"
+            "garbage collection reserves {kept} of the {blocks} blocks of each plane, which is {share:.0} % \
+             of the spare. Of a spare factor of {nominal:.1} % that leaves {now:.1} %, and {other}. Write \
+             amplification is higher than there; {advice}"
         ))
     }
 
@@ -116,8 +117,8 @@ impl Drive {
         warns.then(|| {
             format!(
                 "the write buffer of {} is smaller than the {} that {dies} dies program at once ({} \
-                 each): writes keep at most {:.0} % of the dies busy; `buffer.units-per-die = 2` \
-                 instead of its size gives it twice what they need",
+                 each). Writes keep at most {:.0} % of the dies busy. With `buffer.units-per-die = \
+                 2` instead of a size, it holds two programs for each die",
                 Bytes::new(size),
                 Bytes::new(needed),
                 Bytes::new(needed / dies as u64),

@@ -1,4 +1,5 @@
-//! What has begun when a run ends and is not done. Its time is not booked, so it is not counted either.
+//! Operations that have begun and are not done when a run ends. Their time is not counted, so they
+//! are not counted either.
 //!
 //! Operations are counted as their command begins, where all that a command takes is known. At the end
 //! of a run those that are under way are counted once more, and taken off.

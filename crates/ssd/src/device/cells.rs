@@ -1,12 +1,12 @@
-//! What the pages of a drive have been through, and what reading them takes for it: the cells of
-//! `nand::physics` in time. Only a drive with `reliability.model = "on"` has this.
+//! The history of a drive's pages, and its effect on reads: the cells of `nand::physics` in time.
+//! Only a drive with `reliability.model = "on"` has this.
 //!
-//! A page's raw bit error rate comes from the level at which it was written, its type, the cycles of
-//! its block, its age and the reads of its block. It decides with how many sensings the page can
-//! be read. How finely a read senses is not drawn: an attempt succeeds where the rate is within what
-//! that sensing corrects, and fails where it is not, so that equal pages take equal times. Whether
-//! the finest sensing fails is drawn, for it is a matter of one codeword in very many: by the
-//! binomial tail, from a random stream of its own, and the expected number is added up beside it.
+//! A page's raw bit error rate comes from the level at which it was written, its type, the cycles
+//! of its block, its age and the reads of its block. It decides how many sensings the page needs.
+//! The number of sensings is not drawn. An attempt succeeds if that sensing corrects the rate, so
+//! equal pages take equal times. A failure of the finest sensing is drawn, because it concerns one
+//! codeword in very many. It follows the binomial tail, with a random stream of its own, and the
+//! expected number is added up beside it.
 
 use crate::config::{Drive, ReadStart, Uncorrectable};
 use kernel::{Dur, Idx, IndexVec, Rng, Time};
@@ -19,7 +19,7 @@ const HOUR_NS: f64 = 3.6e12;
 /// Codewords below this chance of failure are not counted: a drive would have to read 10^18 TB.
 const NEVER: f64 = 1e-30;
 
-/// What was counted of reads. Nothing here divides.
+/// The counts of reads. Nothing here divides.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct CellCounts {
     /// Pages read, by the sensing that read them.
@@ -57,7 +57,7 @@ struct Begun {
     attempts: Vec<Attempts>,
 }
 
-/// What one read takes.
+/// The cost of one read.
 #[derive(Copy, Clone, Default, Debug)]
 pub(crate) struct Sensed {
     /// Time of a plain read in the array.
@@ -113,7 +113,7 @@ pub(crate) struct Cells {
     retire: bool,
     code: Codeword,
     corrected: u32,
-    /// Codewords of so many mapping units.
+    /// Codewords, by the number of mapping units.
     codewords: Vec<u32>,
     /// Whether a bus carries the data: an attempt that is repeated sends its page again.
     resends: u32,
@@ -374,7 +374,7 @@ impl Cells {
         self.cycles.as_slice()
     }
 
-    /// What was counted.
+    /// The counts.
     pub(crate) fn counts(&self) -> &CellCounts {
         &self.counts
     }
@@ -388,7 +388,7 @@ pub(crate) fn steps(drive: &Drive) -> Each<Level, f64> {
         let times = &drive.timing.program[level][..types];
         times.iter().copied().sum::<Dur>().as_ns() as f64
     };
-    let medium = time(Level::Medium);
+    let medium = time(Level::MediumCost);
     Each::from_fn(|level| match time(level) {
         at if at > 0.0 && medium > 0.0 => step_of_time(medium, at),
         _ => STEP_VOLTS,

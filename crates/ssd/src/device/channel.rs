@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 
 /// One channel.
 ///
-/// Commands, and data on its way into a die, go before data that dies have sensed: a die that is
-/// done gets its next command at once and senses while the others send. Were it first come, first
-/// served, the command would wait behind all data that is ready, and the dies would sense in
-/// lockstep while the bus is idle. So the turns of sensed data are given one at a time: the next
-/// when the one before is through.
+/// Commands, and data on its way into a die, go before data that dies have sensed. A die that is
+/// done gets its next command at once and senses while the others send. In order of arrival, the
+/// command would wait behind all data that is ready, and the dies would sense in lockstep while the
+/// bus is idle. So sensed data gets its turns one at a time: the next one when the one before has
+/// been sent.
 ///
 /// A drive may have it the other way round (`timing.bus.first = "data"`). Then all turns are given one
 /// at a time, and commands have theirs when no data waits.
@@ -23,7 +23,7 @@ pub(crate) struct Channel {
     taken: bool,
     /// Dies with data to send, in the order in which they sensed it.
     data: VecDeque<DieId>,
-    /// Where data goes first, dies with a command to begin, in the order in which they asked.
+    /// If data goes first: dies with a command to begin, in the order in which they asked.
     commands: VecDeque<DieId>,
 }
 
@@ -34,7 +34,7 @@ impl Channel {
         self.turns.take(now, length)
     }
 
-    /// What of it lies before an instant after which no turn was given.
+    /// The part of it before an instant after which no turn was given.
     pub(crate) fn busy_until(&self, at: Time) -> Dur {
         self.turns.busy_until(at)
     }

@@ -1,4 +1,4 @@
-//! Which of the operations that wait for a die goes next, and what goes with it.
+//! The choice of the next operation of a die, and of the operations that share its command.
 
 use super::Device;
 use super::die::{Heads, LaneId, PAUSED, PAUSED_LANE, Phase, READS};
@@ -7,13 +7,13 @@ use crate::clock::{Actor, Clock};
 use crate::config::MultiPlane;
 use crate::ops::{NONE, Owner, PageOp};
 use kernel::{Idx, Prio};
-use nand::{BlockStates, DieId, Op, OpView, Ppn, Verb, Waited};
+use nand::{BlockStates, DieId, OpKind, OpView, Ppn, Verb, Waited};
 
 const IDLE: u8 = 1 << LaneId::Idle as u8;
 
 impl Device {
-    /// The lane from which a die takes its next operation, if one waits: `pick` chooses among the
-    /// first of several lanes, and work for idle time goes when there is nothing else.
+    /// The lane from which a die takes its next operation, if one waits. `pick` chooses among the
+    /// first of several lanes. Work for idle time goes when nothing else waits.
     #[inline]
     pub(crate) fn next_lane(
         &self,
@@ -42,8 +42,8 @@ impl Device {
         self.first_come && !self.apart
     }
 
-    /// Where that is so: whether an operation that is in no lane yet came before all that waits for its die.
-    /// Work for idle time does not count.
+    /// For such a device: whether an operation that is not yet in a lane came before all that waits
+    /// for its die. Work for idle time does not count.
     #[inline(always)] // from one place
     pub(crate) fn is_first(&self, die: DieId, op: u32) -> bool {
         let (d, seq) = (&self.dies[die], self.ops[op].seq);
@@ -57,8 +57,8 @@ impl Device {
         self.apart
     }
 
-    /// The same where that is so. What is in a die's register goes first; beside an interrupted command
-    /// only reads of the host may go.
+    /// The same for such a device. An operation in a die's register goes first. Beside an
+    /// interrupted command only reads of the host may go.
     pub(crate) fn next_lane_apart(
         &mut self,
         die: DieId,
@@ -99,9 +99,9 @@ impl Device {
     /// Counts the reads that go before the operation that came first of all the rest.
     fn count_passed(&mut self, die: DieId, heads: &[OpView], waits: &[Waited], picked: usize) {
         let Some(passed) = self.passed.get_mut(die.index()) else { return };
-        let others = heads.iter().zip(waits).filter(|(h, _)| h.op != Op::Read);
+        let others = heads.iter().zip(waits).filter(|(h, _)| h.op != OpKind::Read);
         if let Some((first, waited)) = others.min_by_key(|(h, _)| h.seq) {
-            passed.goes(first.seq, waited.since, heads[picked].op == Op::Read);
+            passed.goes(first.seq, waited.since, heads[picked].op == OpKind::Read);
         }
     }
 
@@ -109,9 +109,9 @@ impl Device {
     pub(super) fn view(&self, op: u32) -> OpView {
         let o = &self.ops[op];
         let (op, prio) = match (o.owner, o.operation.verb) {
-            (Owner::Job(_), _) => (Op::Job, Prio::Normal),
-            (_, Verb::Read) => (Op::Read, o.prio()),
-            _ => (Op::Write, o.prio()),
+            (Owner::Job(_), _) => (OpKind::Job, Prio::Normal),
+            (_, Verb::Read) => (OpKind::Read, o.prio()),
+            _ => (OpKind::Write, o.prio()),
         };
         OpView { op, prio, seq: o.seq }
     }
@@ -152,8 +152,8 @@ impl Device {
         idle
     }
 
-    /// An operation taken from a lane is about to start: a program lets the one go first that holds
-    /// the place before it, and what can share its array time is chained to it. Returns the
+    /// An operation taken from a lane is about to start. A program lets the one go first that holds
+    /// the place before it. Operations that can share its array time are chained to it. Returns the
     /// operation that starts.
     #[inline(always)] // from two places, of which one is never hot
     pub(crate) fn make_ready(
@@ -229,8 +229,8 @@ impl Device {
         (from, first)
     }
 
-    /// Takes from the lane what can share the array time of `op`: the same kind of operation on
-    /// other planes, as long as the lane's order is kept, and that of each block's pages.
+    /// Takes operations from the lane that can share the array time of `op`. They are of the same
+    /// kind on other planes, and keep the order of the lane and of each block's pages.
     #[inline(never)]
     fn gather(&mut self, states: &BlockStates, die: DieId, lane: usize, op: u32) {
         let verb = self.ops[op].operation.verb;
@@ -274,7 +274,7 @@ impl Device {
             self.stats.merged += 1;
         }
         if last != op {
-            // The slots that one command works on, for the referee to see together.
+            // The array checks the slots of one command together.
             states.check_command(self.ops.chain(op).filter_map(PageOp::slot));
         }
     }

@@ -3,7 +3,7 @@
 use super::lane::Lane;
 use crate::ops::{NONE, Ops, PageOp, Spent, less, more};
 use kernel::{Dur, Prio, Time};
-use nand::{Cause, Command, Each, Op, OpView, Source, Verb};
+use nand::{Cause, Command, Each, OpKind, OpView, Source, Verb};
 use std::collections::BTreeMap;
 
 /// The lanes of a die, in the order of `Die::lanes`.
@@ -41,7 +41,7 @@ pub(super) struct Heads {
 impl Heads {
     pub(super) const MOST: usize = LaneId::Idle as usize;
     pub(super) const NONE: Self = Self {
-        views: [OpView { op: Op::Job, prio: Prio::Normal, seq: 0 }; Self::MOST],
+        views: [OpView { op: OpKind::Job, prio: Prio::Normal, seq: 0 }; Self::MOST],
         lanes: [0; Self::MOST],
         n: 0,
     };
@@ -67,14 +67,14 @@ impl Heads {
 
 /// How many reads went before the operation that waits for a die and came first of all but reads.
 #[derive(Copy, Clone, Default, Debug)]
-pub(super) struct Passed {
+pub(super) struct PassedOver {
     /// Its place, and since when it waits: operations of a job share a place.
     seq: u64,
     since: Time,
     pub(super) reads: u32,
 }
 
-impl Passed {
+impl PassedOver {
     /// How many went before this one.
     pub(super) fn of(&self, seq: u64, since: Time) -> u32 {
         if (self.seq, self.since) == (seq, since) { self.reads } else { 0 }
@@ -111,26 +111,26 @@ impl Busy {
     }
 }
 
-/// What a die is doing.
+/// The activity of a die.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     /// Nothing.
     Idle,
     /// Nothing yet: it looks round once everything of this instant has arrived.
     Gathering,
-    /// Nothing at this instant: what it has done has consequences, and then it chooses. Whatever
-    /// comes now waits in its lanes.
+    /// Nothing at this instant. Its last command has consequences, and then it chooses. Operations
+    /// that come now wait in its lanes.
     Choosing,
-    /// Where data goes first: waits for a turn on the channel to begin. Where there is a second register:
-    /// waits for that.
+    /// If data goes first: it waits for a turn on the channel. With a cache register: it waits for
+    /// the register.
     Asking,
     /// The same: takes its command, and data on its way in.
     Beginning,
     /// The channel and the array; the data goes out afterwards.
     Sensing,
-    /// The same of what goes to a second register afterwards.
+    /// The same of what goes to a cache register afterwards.
     SensingBeside,
-    /// Has sensed, and waits for its turn on the channel, or for the second register.
+    /// Has sensed, and waits for its turn on the channel, or for the cache register.
     Sensed,
     /// The last part of the command.
     Finishing,
@@ -183,7 +183,7 @@ impl Die {
         self.started = now;
     }
 
-    /// What ran is done. Returns how long it was on the die.
+    /// The running command is done. Returns how long it was on the die.
     #[inline]
     pub(super) fn finish(&mut self, now: Time) -> Dur {
         let ran = now - self.started;
@@ -192,8 +192,8 @@ impl Die {
         ran
     }
 
-    /// What the die does changes, and its command goes on: the time so far is booked. Returns how long
-    /// that is.
+    /// The die changes its activity, and its command continues. Counts the time so far, and returns
+    /// it.
     pub(super) fn close(&mut self, now: Time) -> Dur {
         let ran = now - self.started;
         *self.busy.of(self.works_for()) += ran;
@@ -283,15 +283,15 @@ impl Die {
         }
     }
 
-    /// Takes the operations that `wanted` accepts out of a lane, in order.
+    /// Takes the operations that `requested` accepts out of a lane, in order.
     pub(super) fn take_all(
         &mut self,
         ops: &mut Ops,
         lane: usize,
-        wanted: impl Fn(&PageOp) -> bool,
+        requested: impl Fn(&PageOp) -> bool,
     ) -> Vec<u32> {
         self.line_up(ops);
-        let taken = self.lanes[lane].take_all(ops, wanted);
+        let taken = self.lanes[lane].take_all(ops, requested);
         if self.lanes[lane].is_empty() {
             self.mask &= !(1 << lane);
         }
@@ -334,12 +334,12 @@ impl Die {
     /// Finds the first operation of each of these foreground lanes, which have some.
     #[inline(always)]
     pub(super) fn heads(&self, ops: &Ops, mask: u8, heads: &mut Heads) {
-        const KINDS: [(Op, Prio); Heads::MOST] = [
-            (Op::Read, Prio::High),
-            (Op::Write, Prio::High),
-            (Op::Read, Prio::Normal),
-            (Op::Write, Prio::Normal),
-            (Op::Job, Prio::Normal),
+        const KINDS: [(OpKind, Prio); Heads::MOST] = [
+            (OpKind::Read, Prio::High),
+            (OpKind::Write, Prio::High),
+            (OpKind::Read, Prio::Normal),
+            (OpKind::Write, Prio::Normal),
+            (OpKind::Job, Prio::Normal),
         ];
         for (lane, (op, prio)) in KINDS.into_iter().enumerate() {
             if mask & 1 << lane != 0 {
@@ -406,8 +406,8 @@ mod tests {
     use kernel::Rng;
     use std::collections::BTreeMap;
 
-    /// Against a sorted map of what waits, by random steps: the first of each lane is always the one that
-    /// came first, and what is taken out of a lane comes in order.
+    /// The lanes are compared with a sorted map of waiting operations, by random steps. The first
+    /// of each lane is always the one that came first, and operations leave a lane in order.
     #[test]
     fn a_lane_keeps_its_order_whatever_comes_late() {
         let mut late = 0;

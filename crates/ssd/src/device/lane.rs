@@ -77,13 +77,17 @@ impl Lane {
         ops.chain(self.head)
     }
 
-    /// Takes out the operations that `wanted` accepts, in order.
-    pub(crate) fn take_all(&mut self, ops: &mut Ops, wanted: impl Fn(&PageOp) -> bool) -> Vec<u32> {
+    /// Takes out the operations that `requested` accepts, in order.
+    pub(crate) fn take_all(
+        &mut self,
+        ops: &mut Ops,
+        requested: impl Fn(&PageOp) -> bool,
+    ) -> Vec<u32> {
         let mut taken = Vec::new();
         let mut kept = Self::EMPTY;
         while !self.is_empty() {
             let id = self.pop(ops);
-            if wanted(&ops[id]) {
+            if requested(&ops[id]) {
                 taken.push(id);
             } else {
                 kept.push(ops, id);

@@ -28,7 +28,7 @@ use crate::clock::{Actor, Clock};
 use crate::config::{ChannelFirst, Drive, MultiPlane};
 use crate::ops::{NONE, Ops, Owner};
 use crate::server::assert_within;
-use die::{Passed, Phase};
+use die::{PassedOver, Phase};
 use kernel::{BitSet, Dur, Idx, IndexVec, Time, TimeSum};
 use nand::{
     Bus, Cause, ChannelId, Command, DieId, Each, Geometry, Layouts, Level, Source, Timing, Units,
@@ -42,7 +42,7 @@ use time::program_by_wear;
 /// Physical pages by source, by the level at which they are written, and by page type.
 pub type PageCounts = Each<Source, Each<Level, [u64; 4]>>;
 
-/// What dies and channels did.
+/// The work of dies and channels.
 #[derive(Clone, Default, Debug)]
 pub struct DeviceStats {
     /// Page reads by the level at which the page was written.
@@ -80,31 +80,31 @@ pub(crate) struct Device {
     /// Dies that do nothing.
     pub(crate) idle: BitSet,
     timing: Timing,
-    /// Where slots lie in each mode.
+    /// The layout of slots in each mode.
     layouts: Layouts,
-    /// A command reads and programs single pages, each is mapped as a whole, its data go over the channel,
-    /// and how long that takes depends on its type and level alone (and, for reads, on the cells, where
+    /// A command reads and programs single pages, each is mapped as a whole, and its data go over
+    /// the channel. The time depends only on its type and level (and, for reads, on the cells, if
     /// they are modelled).
     plain: bool,
     /// Data goes over a channel before commands.
     data_first: bool,
-    /// Where pages are moved inside their planes: of each die, the raw bit error rate of what was read so last.
+    /// If pages move inside their planes: the raw bit error rate of the last such read of each die.
     copied_rber: Vec<f32>,
     multi_plane: MultiPlane,
     /// For each die the reads that went before others, if the order of operations depends on it.
-    passed: Vec<Passed>,
+    passed: Vec<PassedOver>,
     /// Present where dies can be interrupted.
     suspension: Option<Box<Suspension>>,
     /// Dies can be interrupted, or take in what they program next.
     attends: bool,
     /// There may be more to choose from than what waits, or more to know of it.
     apart: bool,
-    /// What came first is always served first.
+    /// Operations are always served in order of arrival.
     first_come: bool,
-    /// Present where dies have a second register.
+    /// Present where dies have a cache register.
     registers: Option<Box<Registers>>,
-    /// Program time of a block after so many cycles, as a share of the fresh one; beyond the last
-    /// it stays. `None`: it does not change.
+    /// Program time of a block by cycles, as a share of the new one; beyond the last entry it
+    /// stays. `None`: it does not change.
     by_wear: Option<Vec<f64>>,
     /// Present where the cells are modelled.
     pub(crate) cells: Option<Box<Cells>>,
@@ -119,16 +119,16 @@ pub(crate) struct Finished {
     pub(crate) verb: Verb,
     /// The first of its operations: a list, of which [`Device::take_done`] has the next.
     pub(crate) first: u32,
-    /// Whose that is.
+    /// Its owner.
     pub(crate) owner: Owner,
 }
 
-/// What of the policies a device has to know.
+/// The facts about policies that a device has to know.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Manner {
     /// Every read and every program takes the time of its cheapest level.
     pub(crate) ideal: bool,
-    /// What came first is always served first.
+    /// Operations are always served in order of arrival.
     pub(crate) first_come: bool,
     /// The order of operations goes by how long they have waited.
     pub(crate) watches_waits: bool,
@@ -163,7 +163,7 @@ impl Device {
             apart: drive.suspend.is_some() || drive.cache.is_some() || watches_waits,
             first_come,
             registers: drive.cache.map(|cached| Box::new(Registers::new(cached, dies))),
-            passed: if watches_waits { vec![Passed::default(); dies] } else { Vec::new() },
+            passed: if watches_waits { vec![PassedOver::default(); dies] } else { Vec::new() },
             by_wear,
             cells: Cells::of(drive, ideal),
             unread: None,
@@ -199,8 +199,8 @@ impl Device {
 
     // ── Arrival ─────────────────────────────────────────────────────────────────────────────────
 
-    /// Whether an operation that comes now can start at once. Where those of one instant may share
-    /// the array they are gathered first.
+    /// Whether an operation that comes now can start at once. If those of one instant may share the
+    /// array, they are gathered first.
     #[inline]
     pub(crate) fn starts_at_once(&self, die: DieId) -> bool {
         let d = &self.dies[die];
@@ -283,7 +283,7 @@ impl Device {
         }
     }
 
-    /// The command of a die with a second register begins.
+    /// The command of a die with a cache register begins.
     fn begin_at_once(&mut self, clock: &mut Clock, die: DieId) {
         let command = self.dies[die].command;
         let parts = self.timing.bus.segments(&command);
@@ -344,9 +344,9 @@ impl Device {
         Finished { verb: command.verb, first, owner }
     }
 
-    /// Books the time of a command that is done to its operations, which took it so long, and says whose
-    /// the first is. What correcting errors took goes to an account of its own; the rest of the time is then
-    /// that of plain reads. Nobody asks for the account of a job's operation, which comes alone.
+    /// Counts the time of a finished command for its operations, and returns the owner of the
+    /// first. Error correction goes to an account of its own, and the rest of the time is then that
+    /// of plain reads. The operation of a job comes alone, and its account is not needed.
     #[inline(always)]
     fn book(&mut self, first: u32, command: &Command, ran: Dur) -> Owner {
         let owner = self.ops[first].owner;

@@ -1,11 +1,11 @@
-//! A second register for the pages of a die: it senses one page while it sends another, and takes one in
+//! A cache register for the pages of a die: it senses one page while it sends another, and takes one in
 //! while it programs another.
 //!
-//! The register is a server beside its die with a place of its own on the agenda. A read that has been
-//! sensed goes there to be sent, and the die goes on; while it is there, only reads and erases begin. A
-//! program that waits takes its data in while another is in the array, and begins when that is done:
-//! nothing else goes before it then. What the die does in its array counts as its time; a page in the
-//! register waits for the channel, or behind the die.
+//! The register is a server beside its die with a place of its own on the agenda. A sensed read
+//! goes there to be sent, and the die continues. While data is there, only reads and erases begin.
+//! A waiting program takes its data in while another is in the array. It begins when that is done,
+//! before anything else. Work in the array counts as the die's time. A page in the register waits
+//! for the channel, or behind the die.
 
 use super::die::{LANES, Phase, READS};
 use super::{Device, Finished};
@@ -20,7 +20,7 @@ pub(super) const LOADED_LANE: usize = LANES + 1;
 /// Its bit among those of the lanes.
 pub(super) const LOADED: u8 = 1 << LOADED_LANE;
 
-/// What a register is doing.
+/// The activity of a register.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum State {
     Free,
@@ -60,7 +60,7 @@ pub(super) struct Registers {
     dies: IndexVec<DieId, Register>,
 }
 
-/// What follows when the time of a register has come.
+/// The consequence when the time of a register has come.
 pub(crate) enum Turned {
     /// Nothing.
     Nothing,
@@ -138,7 +138,7 @@ impl Device {
         clock.plan(Actor::Register(die), end);
     }
 
-    /// What a die is about to do needs the register, which still has data to send: it waits.
+    /// The next work of a die needs the register, which still has data to send. So it waits.
     #[cold]
     pub(super) fn holds_back(&mut self, clock: &mut Clock, die: DieId) -> bool {
         let verb = self.dies[die].command.verb;
@@ -256,7 +256,7 @@ impl Device {
             State::Sending => {
                 *self.register(die) = Register::FREE;
                 let owner = self.book(op, &command, now - started);
-                // What waited for the register goes on.
+                // The work that waited for the register continues.
                 match self.dies[die].phase {
                     Phase::Sensed => self.sensed(clock, die),
                     Phase::Asking => self.begin_at_once(clock, die),

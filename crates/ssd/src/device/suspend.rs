@@ -5,9 +5,13 @@
 //! die holds one such command, and does nothing but reads of the host meanwhile: so it is among the
 //! heads from which the order policy picks, beside reads.
 //!
-//! What is on the die when a read comes keeps running until it may be interrupted: its data must be in
-//! the die, since it went on it must have had `min-progress` in the array, and an erase in loops ends the
-//! loop. It is left alone where it would be done by the time the die could read.
+//! When a read comes, the operation on the die runs until it may be interrupted:
+//!
+//! * its data must be in the die,
+//! * it must have had `min-progress` in the array since it was resumed,
+//! * an erase in loops ends the loop.
+//!
+//! It is left alone if it would be done by the time at which the die could read.
 
 use super::Device;
 use super::die::{PAUSED, PAUSED_LANE, Phase};
@@ -26,7 +30,7 @@ pub struct Suspends {
     pub erase: Each<Source, u64>,
 }
 
-/// What is interrupted, or was.
+/// An operation that is interrupted, or was.
 #[derive(Copy, Clone, Debug)]
 struct OfDie {
     /// The first of its operations; `NONE`: nothing is interrupted.
@@ -57,7 +61,7 @@ impl OfDie {
     };
 }
 
-/// What is interrupted on dies that can.
+/// The interrupted operations of dies that can be interrupted.
 pub(super) struct Suspension {
     settings: Suspend,
     dies: IndexVec<DieId, OfDie>,
@@ -197,8 +201,8 @@ impl Device {
         if lane == PAUSED_LANE { self.resume(clock, die) } else { self.take_loaded(clock, die) }
     }
 
-    /// What was interrupted is taken up again, unless a read comes at this instant: one that follows
-    /// upon the last, say.
+    /// The interrupted operation is resumed, unless a read comes at this instant: for example one
+    /// that follows the last read.
     fn resume(&mut self, clock: &mut Clock, die: DieId) {
         let Some(s) = &mut self.suspension else { unreachable!("there is") };
         let (of, d) = (&mut s.dies[die], &mut self.dies[die]);

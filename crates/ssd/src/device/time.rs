@@ -1,5 +1,5 @@
-//! What a command takes: the array time of reads, programs, erases and reprogramming, by level, page
-//! type, wear and errors; and the pages that cross the channel.
+//! The time of a command: the array time of reads, programs, erases and reprogramming, by level,
+//! page type, wear and errors, and the pages that cross the channel.
 
 use super::Device;
 use super::cells::{Attempts, Sensed, Target};
@@ -62,7 +62,7 @@ impl Device {
     /// the die.
     pub(super) fn asks_cells(&self, op: u32) -> bool {
         let Operation { verb, route, .. } = self.ops[op].operation;
-        verb == Verb::Read && route != Route::Stays
+        verb == Verb::Read && route != Route::Copyback
     }
 
     /// The pages that reading a slot of a block in a mode senses.
@@ -108,7 +108,7 @@ impl Device {
             longest = longest.max(time);
             at = self.ops[at].next;
         }
-        if self.ops[op].operation.route == Route::Stays {
+        if self.ops[op].operation.route == Route::Copyback {
             self.stats.unsent[source] += u64::from(out);
             out = 0;
             self.keep_errors(op, now);
@@ -125,7 +125,7 @@ impl Device {
         if let Some(cells) = &mut self.cells {
             let (block, page_type) =
                 (self.geometry.block_of(slot), self.geometry.type_of_page(page));
-            let guarded = mode == Mode::Low;
+            let guarded = mode == Mode::LowDensity;
             let target = Target { slot, block, page_type, level, guarded, units: 1 };
             self.copied_rber[self.geometry.die_of(block).index()] = cells.sense(&target, now);
         }
@@ -153,7 +153,7 @@ impl Device {
                 if !std::mem::replace(&mut begun, true) {
                     cells.begin(self.geometry.die_of(block), op);
                 }
-                let guarded = mode == Mode::Low;
+                let guarded = mode == Mode::LowDensity;
                 let failed = cells.counts().uncorrectable[source];
                 let mut sensed = Sensed::default();
                 for page in pages.iter() {
@@ -252,8 +252,8 @@ impl Device {
         let Operation { route, slots, .. } = self.ops[op].operation;
         match route {
             Route::Channel => {}
-            Route::RegisterOut => pages_in += unit,
-            Route::Stays => {
+            Route::DataOut => pages_in += unit,
+            Route::Copyback => {
                 pages_in = 0;
                 self.stats.stayed[source] += 1;
                 if let (Some(cells), Some(slots)) = (&mut self.cells, slots) {
@@ -272,7 +272,7 @@ impl Device {
         self.page_time(page_type, level, source, planes)
     }
 
-    /// The same, in so many planes.
+    /// The same, in `planes` planes.
     #[inline(always)]
     fn page_time(&mut self, page_type: usize, level: Level, source: Source, planes: u64) -> Dur {
         self.stats.programmed[source][level][page_type] += planes;
@@ -308,7 +308,7 @@ impl Device {
     /// that is known, and the top one written.
     fn reprogram_time(&mut self, source: Source, wordlines: u64, known: u64) -> Dur {
         let top = self.geometry.shape().bits_per_cell as usize - 1;
-        let level = Level::Medium;
+        let level = Level::MediumCost;
         let mut time = self.timing.program(level, top) * wordlines;
         for page_type in 0..=top {
             let reads = if page_type == top { wordlines - known } else { wordlines };

@@ -1,11 +1,12 @@
-//! What a workload writes in each second of one cycle, or in each longer step, which repeats.
+//! The bytes that a workload writes in each second, or in each longer step, of one cycle. The cycle
+//! repeats.
 
 use kernel::Dur;
 use workload::{TraceError, Workload};
 
 /// One step of demand, a second where nothing else is said.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
-pub(super) struct Step {
+pub(super) struct DemandStep {
     /// Bytes that the host writes in a second.
     pub(super) bytes: f64,
     /// Pages that these touch, request by request.
@@ -14,10 +15,10 @@ pub(super) struct Step {
     pub(super) quiet: u32,
 }
 
-/// What the host writes in each step of a cycle.
+/// The bytes that the host writes in each step of a cycle.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Demand {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<DemandStep>,
     /// The length of a step, in seconds.
     pub(super) step: f64,
     bytes: f64,
@@ -39,7 +40,7 @@ pub enum DemandError {
     /// Nothing is written.
     #[error("nothing is written, so nothing wears out")]
     NoWrites,
-    /// A number is no demand.
+    /// A number that cannot be a demand.
     #[error("a demand of {0} bytes in a second: it must be a number from 0 to 10^15")]
     Number(f64),
     /// The two columns of numbers do not belong together.
@@ -69,7 +70,7 @@ impl Demand {
         if let Some(wrong) = bytes.iter().chain(pages).find(|b| !(0.0..=1e15).contains(*b)) {
             return Err(DemandError::Number(*wrong));
         }
-        let step = |(&bytes, &pages): (&f64, &f64)| Step { bytes, pages, quiet: 0 };
+        let step = |(&bytes, &pages): (&f64, &f64)| DemandStep { bytes, pages, quiet: 0 };
         Self::new(bytes.iter().zip(pages).map(step).collect())
     }
 
@@ -109,7 +110,7 @@ impl Demand {
             return Err(DemandError::Untimed(workload.about().name.clone()));
         }
         let (mut source, mut batch) = (workload.open()?, Vec::new());
-        let mut seconds: Vec<Step> = Vec::new();
+        let mut seconds: Vec<DemandStep> = Vec::new();
         let mut requests = 0;
         loop {
             source.fill(&mut batch)?;
@@ -127,7 +128,7 @@ impl Demand {
                 }
                 let at = at as usize;
                 if at >= seconds.len() {
-                    seconds.resize(at + 1, Step::default());
+                    seconds.resize(at + 1, DemandStep::default());
                 }
                 if request.op.writes() {
                     let pages = (request.end() - 1) / page_bytes - request.offset / page_bytes + 1;
@@ -138,7 +139,7 @@ impl Demand {
         }
     }
 
-    fn new(mut steps: Vec<Step>) -> Result<Self, DemandError> {
+    fn new(mut steps: Vec<DemandStep>) -> Result<Self, DemandError> {
         let mut quiet = 0;
         for step in steps.iter_mut().rev() {
             quiet = if step.bytes > 0.0 { 0 } else { quiet + 1 };

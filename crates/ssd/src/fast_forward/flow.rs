@@ -6,12 +6,12 @@ use crate::config::Drive;
 use crate::run::life_of;
 use ftl::Life;
 use kernel::Dur;
-use policies::throttle::{Epoch, Machine, RatedCells, Rests, Settings, Tally};
+use policies::throttle::{Epoch, Machine, RatedCells, Rests, Settings, ThrottleCounts};
 
-/// What is to be advanced, and how far.
+/// The state to advance, and the target.
 #[derive(Clone, Debug)]
-pub struct Plan<'a> {
-    /// What the host writes.
+pub struct ForwardPlan<'a> {
+    /// The writes of the host.
     pub demand: &'a Demand,
     /// Bytes programmed for each byte of the host.
     pub waf: f64,
@@ -32,10 +32,10 @@ pub struct Plan<'a> {
 }
 
 /// A drive's plan up to the target of its throttle, or five years if it has none.
-pub fn plan_of<'a>(drive: &Drive, demand: &'a Demand, waf: f64) -> Plan<'a> {
+pub fn plan_of<'a>(drive: &Drive, demand: &'a Demand, waf: f64) -> ForwardPlan<'a> {
     let life = life_of(drive);
     let throttle = drive.policies.build().throttle.settings().copied();
-    Plan {
+    ForwardPlan {
         demand,
         waf,
         life,
@@ -73,24 +73,24 @@ pub struct Forecast {
     pub periods: u64,
     /// Sums, series and delays.
     pub ledger: Ledger,
-    /// What a dynamic throttle counted.
-    pub tally: Option<Tally>,
+    /// The counts of a dynamic throttle.
+    pub tally: Option<ThrottleCounts>,
     /// Its first epochs.
     pub epochs: Vec<Epoch>,
 }
 
-/// Periods and windows of a life, at most: seconds of computing. Where a throttle would have more, its
-/// periods or windows are longer.
+/// The greatest number of periods and windows of a life, which is seconds of computing. If a
+/// throttle would have more, its periods or windows are longer.
 const MOST_PERIODS: u64 = 400_000_000;
 const MOST_WINDOWS: u64 = 4_000_000;
 
 /// Periods between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 22;
 
-/// Where the demand has come to.
+/// The position in the demand.
 struct Position {
     step: usize,
-    /// What of that step has been served, in seconds.
+    /// The part of that step that has been served, in seconds.
     done: f64,
     /// Whole steps served.
     passed: u64,
@@ -120,7 +120,7 @@ impl Position {
 // Long for its loop, which goes round up to 10^8 times: with its parts as functions it takes a fifth
 // longer.
 pub fn fast_forward(
-    plan: &Plan<'_>,
+    plan: &ForwardPlan<'_>,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Option<Forecast> {
     // Without a throttle nothing happens within a step of the demand.
@@ -243,7 +243,7 @@ struct Wear {
 }
 
 impl Wear {
-    fn new(plan: &Plan<'_>) -> Self {
+    fn new(plan: &ForwardPlan<'_>) -> Self {
         let raw_bytes = plan.life.raw_bytes as f64;
         Self {
             cells: plan.cells,
@@ -255,7 +255,7 @@ impl Wear {
         }
     }
 
-    /// A period ended, at `seconds`, in which so many bytes were programmed of so many in all.
+    /// A period ended at `seconds`. It programmed a number of bytes, and all so far another.
     #[inline]
     fn add(&mut self, bytes: f64, programmed: f64, seconds: f64, period: f64) {
         if programmed >= self.safe {
@@ -271,7 +271,7 @@ impl Wear {
     #[cold]
     fn look(&mut self, programmed: f64, seconds: f64) {
         self.safe = self.raw_bytes * self.cells.limit(seconds / 3600.0);
-        // What ends exactly at the limit, but for rounding, has reached its target.
+        // A life that ends exactly at the limit, except for rounding, has reached its target.
         if programmed > self.safe * (1.0 + 1e-9) {
             self.out = Some((seconds, programmed));
             self.safe = f64::INFINITY;

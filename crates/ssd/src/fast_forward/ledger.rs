@@ -1,4 +1,5 @@
-//! What a fast-forward keeps: sums over equal spans of time, delays by page, single periods.
+//! The records of a fast-forward: sums over equal spans of time, delays by page, and single
+//! periods.
 
 use kernel::{Dur, Histogram};
 

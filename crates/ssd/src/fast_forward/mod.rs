@@ -1,11 +1,11 @@
 //! Years of a workload that repeats, in seconds of computing: a fluid model with the time steps of
 //! the throttles themselves.
 //!
-//! In each period the throttle grants bytes and a delay per page; the workload's demand flows as
-//! far as both let it, and what is held back comes later (as in mode `shifted`). Wear, recovery and
-//! the throttle's state advance with every period; stretches without writes are passed over at
-//! once. What it takes from elsewhere are bytes programmed for each byte of the host, and the time of
-//! a page write without throttle: from an event simulation, or given.
+//! In each period the throttle grants bytes and a delay per page. The workload's demand proceeds as
+//! far as both allow, and the rest comes later (as in mode `shifted`). Wear, recovery and the
+//! throttle's state advance with every period. Stretches without writes are skipped at once.
+//! Two numbers come from elsewhere, an event simulation or the caller: bytes programmed for each
+//! byte of the host, and the time of a page write without throttle.
 
 mod demand;
 mod flow;
@@ -13,7 +13,7 @@ mod ledger;
 mod value;
 
 pub use demand::{Demand, DemandError};
-pub use flow::{Forecast, Plan, fast_forward, plan_of};
+pub use flow::{Forecast, ForwardPlan, fast_forward, plan_of};
 pub use ledger::{Bin, Ledger};
 pub use value::value;
 
@@ -24,7 +24,7 @@ use nand::Level;
 use policies::Family;
 use workload::Workload;
 
-/// What one run of the workload in every detail gave.
+/// The results of one detailed run of the workload.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Measured {
     /// Bytes programmed for each byte of the host; `None` if it wrote nothing.
@@ -35,7 +35,7 @@ pub struct Measured {
     pub seconds: f64,
     /// Requests served.
     pub requests: u64,
-    /// What there is to say about the run.
+    /// The number of warnings about the run.
     pub warnings: usize,
 }
 
@@ -62,7 +62,7 @@ pub fn measure(
 /// that is programmed at once.
 pub fn page_program_ns(drive: &Drive) -> f64 {
     let types = drive.geometry.shape().bits_per_cell as usize;
-    let of = |page_type| drive.timing.program(Level::Medium, page_type).as_ns() as f64;
+    let of = |page_type| drive.timing.program(Level::MediumCost, page_type).as_ns() as f64;
     let pages = f64::from(drive.geometry.units().pages);
     pages * (0..types).map(of).sum::<f64>() / types as f64
 }

@@ -2,21 +2,21 @@
 
 use super::Measured;
 use super::demand::Demand;
-use super::flow::{Forecast, Plan};
+use super::flow::{Forecast, ForwardPlan};
 use crate::config::Drive;
 use kernel::Dur;
 use serde_json::{Value, json};
 
-/// The result of a fast-forward, `floatgate.fast-forward/1`. `workload` names what was written, if
-/// it was no list of numbers; `measured` is the event simulation, if there was one; a page write
-/// takes `page_write_ns` without throttle.
+/// The result of a fast-forward, `floatgate.fast-forward/1`. `workload` names the workload, unless
+/// the demand was a list of numbers. `measured` is the event simulation, if there was one. A page
+/// write takes `page_write_ns` without throttle.
 // Long for the keys of a result, which stand here in one place.
 pub fn value(
     drive: &Drive,
     workload: Option<&str>,
     measured: Option<&Measured>,
     page_write_ns: f64,
-    plan: &Plan<'_>,
+    plan: &ForwardPlan<'_>,
     outcome: &Forecast,
 ) -> Value {
     let target = plan.target.as_secs_f64();
@@ -116,7 +116,8 @@ fn of_demand(demand: &Demand) -> Value {
     })
 }
 
-/// Points of the distribution of page delays: so many ns, and the share of pages with at most that.
+/// Points of the distribution of page delays: a delay in ns, and the share of pages with at most
+/// that.
 fn distribution(outcome: &Forecast) -> Vec<(u64, f64)> {
     let shares = (0..100).map(|p| f64::from(p) / 100.0).chain([0.995, 0.999, 0.9999, 1.0]);
     shares.map(|q| (outcome.ledger.delays.quantile_ns(q), q)).collect()
@@ -135,7 +136,7 @@ fn series(outcome: &Forecast) -> Value {
     })
 }
 
-fn epochs(plan: &Plan<'_>, outcome: &Forecast) -> Vec<Value> {
+fn epochs(plan: &ForwardPlan<'_>, outcome: &Forecast) -> Vec<Value> {
     let period = plan.throttle.map_or(Dur::secs(1), |t| t.period).as_secs_f64();
     let row = |e: &policies::throttle::Epoch| {
         json!({

@@ -1,24 +1,23 @@
-//! When requests arrive: the recorded times of an open loop, the free places of a closed one, think
-//! times, and closed loops beside all that. It pushes them into the drive through the door that
-//! others may use as well.
+//! The times of arrivals: the recorded times of an open loop, the free places of a closed one,
+//! think times, and closed loops beside all that. It submits requests through the same interface as
+//! any other client.
 
 use super::backlog::Backlog;
 use super::flows::Arbiter;
-use super::{Completion, Interface, Overload};
+use super::{Completion, DriveInterface, Overload};
 use crate::config::{Host, HostMode};
 use crate::progress::Interrupted;
 use kernel::{Dur, Time};
 use policies::ArbitrationPolicy;
-use workload::{Alignment, BATCH, Loop, Request, Source as Requester, TraceError, at_speed};
-
-/// Of a request: it belongs to no closed loop. The others have the number of theirs.
-const OPEN: u32 = u32::MAX;
+use workload::{Alignment, BATCH, Loop, Request, RequestSource, TraceError, at_speed};
 
 /// Requests read from the workload but not yet arrived: one batch.
 pub(super) struct Inbox {
     batch: Vec<Request>,
     at: usize,
     exhausted: bool,
+    /// An empty batch is not the end: requests come one by one.
+    one_by_one: bool,
     speed: f64,
 }
 
@@ -27,7 +26,13 @@ impl Inbox {
     pub(super) fn new(settings: &Host) -> Self {
         let timeless = settings.mode == HostMode::QueueDepth;
         let speed = if timeless { 1.0 } else { settings.speed };
-        Self { batch: Vec::with_capacity(BATCH), at: 0, exhausted: false, speed }
+        let batch = Vec::with_capacity(BATCH);
+        Self { batch, at: 0, exhausted: false, one_by_one: false, speed }
+    }
+
+    /// Requests come one by one; not any more, where `more` is false.
+    pub(super) fn expect_more(&mut self, more: bool) {
+        self.one_by_one = more;
     }
 
     /// Whether there is no next one, as far as anybody asked.
@@ -45,7 +50,7 @@ impl Inbox {
     #[inline]
     pub(super) fn peek(
         &mut self,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<Option<Request>, TraceError> {
         if self.at == self.batch.len() {
             if self.exhausted {
@@ -54,8 +59,8 @@ impl Inbox {
             source.fill(&mut self.batch)?;
             at_speed(&mut self.batch, self.speed, "host.speed")?;
             self.at = 0;
-            self.exhausted = self.batch.is_empty();
-            if self.exhausted {
+            if self.batch.is_empty() {
+                self.exhausted = !self.one_by_one;
                 return Ok(None);
             }
         }
@@ -64,7 +69,7 @@ impl Inbox {
 }
 
 /// One closed loop of the workload in a run: it asks again when one of its own requests is answered.
-pub(crate) struct ClosedLoop {
+pub(crate) struct RunningLoop {
     inner: Loop,
     batch: Vec<Request>,
     next: usize,
@@ -73,7 +78,7 @@ pub(crate) struct ClosedLoop {
     alignment: Alignment,
 }
 
-impl ClosedLoop {
+impl RunningLoop {
     fn new(inner: Loop) -> Self {
         let places = inner.depth;
         let batch = Vec::with_capacity(BATCH);
@@ -146,9 +151,9 @@ pub(crate) struct Feeder {
     shift: Dur,
     /// The recorded time of the previous request, for think times.
     previous: Time,
-    /// What arrivals found, where they do not wait for completions.
+    /// The backlog that arrivals found, if they do not wait for completions.
     backlog: Option<Box<Backlog>>,
-    closed: Vec<ClosedLoop>,
+    closed: Vec<RunningLoop>,
     /// Some closed loop may ask.
     closed_due: bool,
     /// The workload has no more requests than those of closed loops.
@@ -160,6 +165,10 @@ pub(crate) struct Feeder {
 }
 
 impl Feeder {
+    /// Of a request: it belongs to no closed loop. The others have the number of theirs. With an arbiter
+    /// a request that is not of a loop has the number of its flow.
+    pub(crate) const OPEN: u32 = u32::MAX;
+
     pub(crate) fn new(settings: &Host) -> Self {
         let open = matches!(settings.mode, HostMode::Timestamps | HostMode::Shifted);
         Self {
@@ -182,8 +191,8 @@ impl Feeder {
         }
     }
 
-    /// Lets an arbiter choose between flows of these weights, with so many requests inside at most; each
-    /// closed loop says whose it is.
+    /// Lets an arbiter choose between flows of these weights, with at most `inside` requests in the
+    /// drive. Each closed loop names its flow.
     pub(crate) fn arbitrate(
         &mut self,
         settings: &Host,
@@ -191,43 +200,36 @@ impl Feeder {
         shares: &[(u32, u32)],
         loops: Vec<Loop>,
     ) {
-        let loops = loops.into_iter().map(|l| (l.flow, ClosedLoop::new(l))).collect();
+        let loops = loops.into_iter().map(|l| (l.flow, RunningLoop::new(l))).collect();
         self.arbiter = Some(Box::new(Arbiter::new(settings, policy, shares, loops)));
     }
 
     /// Adds closed loops.
     pub(crate) fn close_loops(&mut self, loops: Vec<Loop>) {
-        self.closed = loops.into_iter().map(ClosedLoop::new).collect();
+        self.closed = loops.into_iter().map(RunningLoop::new).collect();
         self.closed_due = !self.closed.is_empty();
     }
 
     /// The closed loops.
-    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoop> {
+    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &RunningLoop> {
         self.closed.iter().chain(self.arbiter.iter().flat_map(|arbiter| arbiter.loops()))
     }
 
-    /// What the arbiter counted, if there is one.
+    /// The counts of the arbiter, if there is one.
     pub(crate) fn arbiter_counters(&self) -> Vec<(&'static str, f64)> {
         self.arbiter.as_ref().map_or_else(Vec::new, |arbiter| arbiter.counters())
     }
 
-    /// What shows that the drive could not keep up with the arrivals by `end`, if it could not.
+    /// The evidence that the drive could not keep up with the arrivals by `end`, if it could not.
     pub(crate) fn overload(&self, end: Time) -> Option<Overload> {
         let outside = self.arbiter.as_ref().map(|arbiter| arbiter.backlog());
         outside.unwrap_or(self.backlog.as_deref())?.overload(end)
     }
 
-    /// Somebody else pushes a request that arrives at `at` and finds so many inside.
-    pub(crate) fn note_arrival(&mut self, at: Time, inside: u32) {
-        if let Some(backlog) = &mut self.backlog {
-            backlog.arrival(at, inside, false);
-        }
-    }
-
     /// A request is answered.
     #[inline]
     fn answered(&mut self, done: Completion) {
-        if done.token == OPEN {
+        if done.token == Self::OPEN {
             self.places += 1;
         } else {
             self.closed[done.token as usize].answered();
@@ -236,15 +238,15 @@ impl Feeder {
     }
 
     /// Plans the arrival of the next request.
-    fn post_arrival<D: Interface>(
+    fn post_arrival<D: DriveInterface>(
         &mut self,
         drive: &mut D,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<(), Interrupted> {
         self.due = false;
         drive.wake_at(None);
         let Some(next) = self.inbox.peek(source)? else {
-            if !std::mem::replace(&mut self.ended, true) {
+            if self.inbox.is_exhausted() && !std::mem::replace(&mut self.ended, true) {
                 if self.closed.is_empty() {
                     drive.close();
                 } else {
@@ -275,7 +277,7 @@ impl Feeder {
     }
 
     #[inline]
-    fn push_open<D: Interface>(&mut self, drive: &mut D, request: &Request) {
+    fn push_open<D: DriveInterface>(&mut self, drive: &mut D, request: &Request) {
         // While this one is served, what the next writes over comes: where it lies, the map entry says,
         // which came while the one before was served.
         if let Some([next, others @ ..]) = self.inbox.batch.get(self.inbox.at..) {
@@ -294,7 +296,7 @@ impl Feeder {
         if let Some(backlog) = &mut self.backlog {
             backlog.arrival(arrived, drive.inside(), arrived < drive.now());
         }
-        let delay = drive.submit_arrived(request, arrived, OPEN);
+        let delay = drive.submit_arrived(request, arrived, Self::OPEN);
         if self.mode == HostMode::Shifted {
             self.shift += delay;
         }
@@ -304,8 +306,8 @@ impl Feeder {
     /// Pushes what the closed loops ask for, one request of each by turns.
     #[cold]
     #[inline(never)]
-    fn push_closed<D: Interface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
-        // What a buffer answers at once makes a place at once.
+    fn push_closed<D: DriveInterface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
+        // An immediate answer of the buffer frees a place immediately.
         while std::mem::take(&mut self.closed_due) {
             for of in 0..self.closed.len() {
                 if let Some(request) = self.closed[of].take(drive.now())? {
@@ -326,13 +328,55 @@ impl Feeder {
     }
 }
 
-/// What a run asks of it, in the order of a turn. With an arbiter, that does all this.
+/// The calls of a session: requests come one by one, each at the instant at which it arrives.
 impl Feeder {
-    /// Plans the first arrival and pushes what arrives at once.
-    pub(crate) fn start<D: Interface>(
+    /// From now on the end of the source is not the end of the requests.
+    pub(crate) fn expect_more(&mut self) {
+        self.inbox(true);
+    }
+
+    /// A request has come into the source.
+    pub(crate) fn come<D: DriveInterface>(
         &mut self,
         drive: &mut D,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
+    ) -> Result<(), Interrupted> {
+        match &mut self.arbiter {
+            Some(arbiter) => arbiter.come(drive.now()),
+            None if !self.due => self.post_arrival(drive, source)?,
+            None => {}
+        }
+        self.push(drive, source)
+    }
+
+    /// No more requests come.
+    pub(crate) fn end<D: DriveInterface>(
+        &mut self,
+        drive: &mut D,
+        source: &mut dyn RequestSource,
+    ) -> Result<(), Interrupted> {
+        self.inbox(false);
+        if self.arbiter.is_none() && !self.due {
+            self.post_arrival(drive, source)?;
+        }
+        self.push(drive, source)
+    }
+
+    fn inbox(&mut self, more: bool) {
+        match &mut self.arbiter {
+            Some(arbiter) => arbiter.expect_more(more),
+            None => self.inbox.expect_more(more),
+        }
+    }
+}
+
+/// The calls of a run, in the order of a turn. With an arbiter, the arbiter does all this.
+impl Feeder {
+    /// Plans the first arrival and pushes what arrives at once.
+    pub(crate) fn start<D: DriveInterface>(
+        &mut self,
+        drive: &mut D,
+        source: &mut dyn RequestSource,
     ) -> Result<(), Interrupted> {
         if self.arbiter.is_none() {
             self.post_arrival(drive, source)?;
@@ -351,7 +395,7 @@ impl Feeder {
 
     /// Takes note of what is done since it was last asked.
     #[inline]
-    pub(crate) fn collect<D: Interface>(&mut self, drive: &mut D) {
+    pub(crate) fn collect<D: DriveInterface>(&mut self, drive: &mut D) {
         if let Some(arbiter) = &mut self.arbiter {
             return arbiter.collect(drive);
         }
@@ -359,7 +403,7 @@ impl Feeder {
     }
 
     #[inline]
-    fn note_done<D: Interface>(&mut self, drive: &mut D) {
+    fn note_done<D: DriveInterface>(&mut self, drive: &mut D) {
         while let Some(done) = drive.take_done() {
             self.answered(done);
         }
@@ -367,10 +411,10 @@ impl Feeder {
 
     /// Pushes every request that is due and has a place.
     #[inline]
-    pub(crate) fn push<D: Interface>(
+    pub(crate) fn push<D: DriveInterface>(
         &mut self,
         drive: &mut D,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<(), Interrupted> {
         if let Some(arbiter) = &mut self.arbiter {
             return arbiter.push(drive, source);

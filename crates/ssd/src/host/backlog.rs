@@ -1,12 +1,17 @@
 //! Whether requests arrive faster than they are served, in a run whose arrivals do not wait.
 //!
-//! A drive that cannot keep up shows in three ways, and each of them alone may be something else:
-//! more requests are outstanding as the last one arrives than chance leaves there (a burst does
-//! that, too); their number has grown over the run (so does that of a drive that becomes slower and
-//! still keeps up); and serving them takes a while, compared with how long requests arrived (so it
-//! does in a short run). All three together are what a queue does that is asked for more than it can
-//! do: at `r > 1` times its rate of service it has `(1 - 1/r) n` requests outstanding after `n`, and goes
-//! on for `r - 1` times as long as they took to arrive.
+//! A drive that cannot keep up shows three signs, and each alone may have another cause:
+//!
+//! * More requests are outstanding as the last one arrives than chance leaves there. A burst does
+//!   that, too.
+//! * Their number has grown over the run. A drive that becomes slower and still keeps up does that,
+//!   too.
+//! * Serving them takes long, compared with the time in which they arrived. So it does in a short
+//!   run.
+//!
+//! All three together show an overloaded queue. At `r > 1` times its rate of service it has
+//! `(1 - 1/r) n` requests outstanding after `n`. It then continues for `r - 1` times the time of
+//! the arrivals.
 
 use kernel::{Dur, Time};
 
@@ -16,12 +21,12 @@ const ROWS: usize = 64;
 /// Fewer arrivals say nothing about a rate.
 const ENOUGH: u64 = 1000;
 
-/// Random arrivals at exactly the rate of service leave about `sqrt(n)` requests outstanding after `n`.
-/// Three times that is no chance.
+/// Random arrivals at exactly the rate of service leave about `sqrt(n)` requests outstanding after
+/// `n`. Three times that is beyond chance.
 const BEYOND_CHANCE: f64 = 3.0;
 
-/// Over the last quarter at least so many times as many must be outstanding at any time as there
-/// were on average over the first. In a queue that grows evenly from nothing it is 6 times as many.
+/// The least number outstanding over the last quarter must be this many times the average over the
+/// first. In a queue that grows evenly from nothing it is 6 times as many.
 const GROWN: f64 = 2.0;
 
 /// The drive must go on for this share of the time in which requests arrived.
@@ -47,7 +52,7 @@ impl Row {
     }
 }
 
-/// What each arrival found.
+/// The number of requests that each arrival found.
 pub(crate) struct Backlog {
     rows: Vec<Row>,
     row: Row,
@@ -60,8 +65,8 @@ pub(crate) struct Backlog {
     outstanding: u32,
 }
 
-/// What an arrival finds that has to wait outside: the drive is full, and nobody knows how many
-/// others wait there.
+/// The mark of an arrival that has to wait outside: the drive is full, and the number of others
+/// outside is not known.
 const UNTOLD: u32 = u32::MAX;
 
 /// A drive that could not keep up.
@@ -92,8 +97,8 @@ impl Backlog {
         }
     }
 
-    /// The drive takes in a request that arrived at `at`, beside so many others; whether it had to
-    /// wait outside until one of them was done.
+    /// The drive takes in a request that arrived at `at` and found a number of others inside. The
+    /// flag is whether it had to wait outside until one of them was done.
     #[inline]
     pub(crate) fn arrival(&mut self, at: Time, inside: u32, waited: bool) {
         self.last = at;
@@ -121,7 +126,7 @@ impl Backlog {
         }
     }
 
-    /// What can be said when all is served, the last at `end`.
+    /// The conclusion when all is served, the last at `end`.
     pub(crate) fn overload(&self, end: Time) -> Option<Overload> {
         let sum = |rows: &[Row], start| rows.iter().fold(start, |sum: Row, &row| sum.with(row));
         let arrivals = sum(&self.rows, self.row).arrivals;

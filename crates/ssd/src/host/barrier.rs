@@ -1,64 +1,64 @@
-//! What a flush waits for: every write that came before it and could still be lost.
+//! The set that a flush waits for: every write that came before it and could still be lost.
 //!
-//! Flushes cut the writes into *stretches*. Each write, and each page of a volatile buffer, is counted
-//! in the stretch in which it came, until it is safe. A flush ends a stretch, and is done when nothing
+//! Flushes cut the writes into *epochs*. Each write, and each page of a volatile buffer, is counted
+//! in the epoch in which it came, until it is safe. A flush ends an epoch, and is done when nothing
 //! is left in its own and in those before. So a write costs two additions, however many flushes wait.
 
 use std::collections::VecDeque;
 
-/// The writes that could still be lost, by stretch.
+/// The writes that could still be lost, by epoch.
 #[derive(Default)]
 pub(crate) struct Barrier {
-    /// The number of the current stretch.
+    /// The number of the current epoch.
     current: u32,
-    /// What is not safe of it.
+    /// The writes of it that are not safe.
     open: u32,
-    /// The stretches before it that are not all safe, oldest first: how much is not, and the flush
+    /// The epochs before it that are not all safe, oldest first: how much is not, and the flush
     /// that waits for it.
     ended: VecDeque<(u32, u32)>,
 }
 
 impl Barrier {
-    /// The stretch of what comes now.
+    /// The epoch of what comes now.
     #[inline]
     pub(crate) fn current(&self) -> u32 {
         self.current
     }
 
-    /// Something comes that is not safe. Returns its stretch.
+    /// Something comes that is not safe. Returns its epoch.
     #[inline]
     pub(crate) fn enter(&mut self) -> u32 {
         self.open += 1;
         self.current
     }
 
-    /// Something comes on behalf of what is in a stretch, and not safe itself.
+    /// Something comes on behalf of what is in an epoch, and not safe itself.
     #[inline]
-    pub(crate) fn join(&mut self, stretch: u32) {
-        *self.left(stretch) += 1;
+    pub(crate) fn join(&mut self, epoch: u32) {
+        *self.left(epoch) += 1;
     }
 
     /// Something is safe. Returns whether a flush may be done.
     #[inline]
-    pub(crate) fn leave(&mut self, stretch: u32) -> bool {
-        if stretch == self.current {
+    pub(crate) fn leave(&mut self, epoch: u32) -> bool {
+        if epoch == self.current {
             self.open -= 1;
             return false;
         }
-        *self.left(stretch) -= 1;
+        *self.left(epoch) -= 1;
         true
     }
 
     #[cold]
-    fn left(&mut self, stretch: u32) -> &mut u32 {
-        let behind = self.current.wrapping_sub(stretch) as usize;
+    fn left(&mut self, epoch: u32) -> &mut u32 {
+        let behind = self.current.wrapping_sub(epoch) as usize;
         let Some(at) = self.ended.len().checked_sub(behind).filter(|_| behind > 0) else {
             return &mut self.open;
         };
         &mut self.ended[at].0
     }
 
-    /// A flush ends the current stretch. Returns whether it is done at once.
+    /// A flush ends the current epoch. Returns whether it is done at once.
     pub(crate) fn end(&mut self, flush: u32) -> bool {
         if self.open == 0 && self.ended.is_empty() {
             return true;
@@ -100,14 +100,14 @@ mod tests {
                 match rng.below(4) {
                     0 => unsafe_.push((step, barrier.enter())),
                     1 if !unsafe_.is_empty() => {
-                        let (came, stretch) = unsafe_[rng.below(unsafe_.len() as u32) as usize];
-                        barrier.join(stretch);
-                        unsafe_.push((came, stretch));
+                        let (came, epoch) = unsafe_[rng.below(unsafe_.len() as u32) as usize];
+                        barrier.join(epoch);
+                        unsafe_.push((came, epoch));
                     }
                     2 if !unsafe_.is_empty() => {
                         let at = rng.below(unsafe_.len() as u32) as usize;
-                        let (_, stretch) = unsafe_.swap_remove(at);
-                        if barrier.leave(stretch) {
+                        let (_, epoch) = unsafe_.swap_remove(at);
+                        if barrier.leave(epoch) {
                             while let Some(flush) = barrier.take_done() {
                                 let (came, id) = waiting.remove(0);
                                 assert_eq!(id, flush);

@@ -1,11 +1,12 @@
 //! The write buffer: pages that the host has written and that flash does not hold yet.
 //!
-//! A page that the host writes gets a *place*, its data *arrive* there over the port, and from then on
-//! it may be *sent* to flash; it keeps its place until its program is done. A page that was not sent may
-//! be written over in place, and then never reaches flash; the least recently written is sent first.
-//! A page that somebody waits for (a flush, or a write that is done only when it is safe) is sent as
-//! soon as it has arrived, and takes no more writes: one that comes gets a place of its own. Once the
-//! host has nothing more to ask, everything is sent: a run ends with what it wrote in flash.
+//! A page that the host writes gets a *place*. Its data *arrive* there over the port, and from then
+//! on it may be *sent* to flash. It keeps its place until its program is done. A page that was not
+//! sent may be overwritten in place, and then never reaches flash. The least recently written page
+//! is sent first.
+//! A flush may wait for a page, or a write that is done only when it is safe. Such a page is sent
+//! as soon as it has arrived, and takes no more writes: the next one gets a place of its own. Once
+//! the host has no more requests, everything is sent. So a run ends with all its writes in flash.
 
 use super::port::Port;
 use crate::config::{self, BufferKind};
@@ -18,11 +19,11 @@ use std::collections::BTreeSet;
 /// The end of the list of unsent pages, or of the free places.
 const END: u32 = u32::MAX;
 
-/// Which 64ths of a page are meant.
+/// The 64ths of a page that a write covers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Parts(u64);
+pub(crate) struct PageParts(u64);
 
-impl Parts {
+impl PageParts {
     pub(crate) const ALL: Self = Self(u64::MAX);
 
     /// The parts of a page of `size` bytes that lie wholly within a range of it: what a write gives.
@@ -52,7 +53,7 @@ pub(crate) struct Flush {
     pub(crate) partial: bool,
 }
 
-/// What was counted, in pages.
+/// The counts, in pages.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct BufferCounts {
     /// Places.
@@ -72,7 +73,7 @@ pub struct BufferCounts {
 /// How far a page is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum State {
-    /// Its data come over the port, from so many writes.
+    /// Its data come over the port, from this number of writes.
     Arriving(u32),
     /// It may be sent.
     Unsent,
@@ -83,7 +84,7 @@ enum State {
 #[derive(Copy, Clone, Debug)]
 struct Entry {
     lpn: Lpn,
-    parts: Parts,
+    parts: PageParts,
     prio: Prio,
     state: State,
     /// The host gave it up before it was sent.
@@ -91,19 +92,19 @@ struct Entry {
     /// It is to be sent as soon as it has arrived.
     awaited: bool,
     /// The write that is done when it is safe.
-    owed: Option<u32>,
-    /// The stretch of writes that it belongs to (see [`Barrier`](super::Barrier)).
-    stretch: u32,
-    /// What the last write of it was pushed with.
+    answers: Option<u32>,
+    /// The epoch of writes that it belongs to (see [`Barrier`](super::Barrier)).
+    epoch: u32,
+    /// The token of its last write.
     token: u32,
     before: u32,
     after: u32,
 }
 
-/// What the host writes of a page.
+/// A write of the host to a page.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Data {
-    pub(crate) parts: Parts,
+    pub(crate) parts: PageParts,
     pub(crate) bytes: Bytes,
 }
 
@@ -111,13 +112,13 @@ pub(crate) struct Data {
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Write {
     pub(crate) lpn: Lpn,
-    pub(crate) parts: Parts,
+    pub(crate) parts: PageParts,
     pub(crate) prio: Prio,
-    /// The stretch of writes that it belongs to.
-    pub(crate) stretch: u32,
+    /// The epoch of writes that it belongs to.
+    pub(crate) epoch: u32,
     /// It is done only when it survives a loss of power.
     pub(crate) forced: bool,
-    /// What it was pushed with.
+    /// The token with which it was submitted.
     pub(crate) token: u32,
 }
 
@@ -129,14 +130,14 @@ pub(crate) struct Placed {
     pub(crate) new: bool,
 }
 
-/// What becomes of a page whose data have arrived.
+/// The next state of a page whose data have arrived.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Arrived {
     /// It stays, or more of it comes.
     Stays,
     /// It is to be sent now.
     Sends(Flush),
-    /// The host has given it up; it was of this stretch, and its place is free.
+    /// The host has given it up; it was of this epoch, and its place is free.
     Dropped(u32),
 }
 
@@ -146,9 +147,9 @@ pub(crate) struct Flushed {
     /// The host gave the page up meanwhile.
     pub(crate) dead: bool,
     /// The write that is done with it.
-    pub(crate) owed: Option<u32>,
-    pub(crate) stretch: u32,
-    /// What the last write of it was pushed with.
+    pub(crate) answers: Option<u32>,
+    pub(crate) epoch: u32,
+    /// The token of its last write.
     pub(crate) token: u32,
 }
 
@@ -173,7 +174,7 @@ pub(crate) struct Buffer {
     /// Places of pages whose data still come, though the page has a later place or none.
     passed: BTreeSet<(Lpn, u32)>,
     /// Writes whose data have arrived and that are done when flash has them.
-    owing: u32,
+    unanswered: u32,
     write_through: bool,
     /// Its pages do not survive a loss of power.
     volatile: bool,
@@ -183,7 +184,7 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     /// The buffer of a drive with pages of this size; none, if it has no room for one.
-    pub(crate) fn new(settings: &config::Buffer, page: Bytes) -> Option<Self> {
+    pub(crate) fn new(settings: &config::BufferSettings, page: Bytes) -> Option<Self> {
         let size = settings.size.map_or(0, Bytes::get);
         let capacity = (size / page.get()) as u32;
         let there = capacity > 0 && settings.kind != BufferKind::None;
@@ -201,7 +202,7 @@ impl Buffer {
             newest: END,
             dead: FxHashSet::default(),
             passed: BTreeSet::new(),
-            owing: 0,
+            unanswered: 0,
             write_through: settings.kind == BufferKind::WriteThrough,
             volatile: !settings.power_loss_protected,
             port: Port::new(settings),
@@ -236,12 +237,12 @@ impl Buffer {
 
     /// Takes a page that the host writes, if there is room. `came_before`: writes wait for it.
     pub(crate) fn write(&mut self, write: Write, came_before: bool) -> Option<Placed> {
-        let Write { lpn, parts, prio, forced, stretch, token } = write;
+        let Write { lpn, parts, prio, forced, epoch, token } = write;
         let awaited = self.volatile && (forced || self.write_through);
         let mut passed = None;
         if let Some(&place) = self.places.get(&lpn) {
             let entry = &mut self.entries[place as usize];
-            let takes_more = !entry.awaited && (entry.stretch == stretch || !self.volatile);
+            let takes_more = !entry.awaited && (entry.epoch == epoch || !self.volatile);
             if takes_more && entry.state != State::Sent {
                 entry.parts.0 |= parts.0;
                 entry.prio = entry.prio.max(prio);
@@ -262,7 +263,7 @@ impl Buffer {
         if came_before || self.taken == self.capacity {
             return None;
         }
-        // What is written anew is not given up; older copies are placed before this one.
+        // A page that is written again is not given up: older copies are placed before this one.
         if !self.dead.is_empty() {
             self.dead.remove(&lpn);
         }
@@ -274,8 +275,8 @@ impl Buffer {
             state: State::Arriving(1),
             dropped: false,
             awaited,
-            owed: None,
-            stretch,
+            answers: None,
+            epoch,
             token,
             before: END,
             after: END,
@@ -298,15 +299,15 @@ impl Buffer {
         Some(Placed { place, new: true })
     }
 
-    /// The data of a write have arrived at its place; in `stretch` is written now. Whether the write,
+    /// The data of a write have arrived at its place; in `epoch` is written now. Whether the write,
     /// `op`, is done with that comes first.
-    pub(crate) fn arrived(&mut self, place: u32, op: u32, stretch: u32) -> (bool, Arrived) {
+    pub(crate) fn arrived(&mut self, place: u32, op: u32, epoch: u32) -> (bool, Arrived) {
         let volatile = self.volatile;
         let entry = &mut self.entries[place as usize];
         let State::Arriving(writes) = &mut entry.state else { unreachable!("it was arriving") };
         *writes -= 1;
         if *writes > 0 {
-            // Who waits for a page is the last that writes it.
+            // The last write of a page waits for it.
             return (true, Arrived::Stays);
         }
         self.arriving -= 1;
@@ -314,16 +315,16 @@ impl Buffer {
             self.passed.remove(&(entry.lpn, place));
         }
         if entry.dropped {
-            let of = entry.stretch;
+            let of = entry.epoch;
             self.give_back(place);
             return (true, Arrived::Dropped(of));
         }
         if entry.awaited {
-            entry.owed = Some(op);
-            self.owing += 1;
+            entry.answers = Some(op);
+            self.unanswered += 1;
             return (false, Arrived::Sends(self.send(place)));
         }
-        if volatile && entry.stretch != stretch {
+        if volatile && entry.epoch != epoch {
             return (true, Arrived::Sends(self.send(place)));
         }
         self.link(place);
@@ -331,14 +332,14 @@ impl Buffer {
     }
 
     /// Whether the buffer can answer a read of these parts of a page.
-    pub(crate) fn read(&mut self, lpn: Lpn, parts: Parts) -> bool {
+    pub(crate) fn read(&mut self, lpn: Lpn, parts: PageParts) -> bool {
         let place = self.places.get(&lpn);
         let hit = place.is_some_and(|&p| parts.0 & !self.entries[p as usize].parts.0 == 0);
         self.counts.read_hits += u64::from(hit);
         hit
     }
 
-    /// The host gave a page up: what was not sent of it never will be. Returns the stretch of a page
+    /// The host gave a page up: what was not sent of it never will be. Returns the epoch of a page
     /// that left.
     pub(crate) fn trim(&mut self, lpn: Lpn) -> Option<u32> {
         let place = self.places.remove(&lpn)?;
@@ -353,7 +354,7 @@ impl Buffer {
         (entry.state == State::Unsent).then(|| {
             self.unlink(place);
             self.give_back(place);
-            entry.stretch
+            entry.epoch
         })
     }
 
@@ -383,20 +384,20 @@ impl Buffer {
         let entry = &mut self.entries[place as usize];
         entry.state = State::Sent;
         self.counts.flushed += 1;
-        let partial = entry.parts != Parts::ALL;
+        let partial = entry.parts != PageParts::ALL;
         Flush { place, lpn: entry.lpn, prio: entry.prio, partial }
     }
 
     /// A page has reached flash.
     pub(crate) fn flushed(&mut self, place: u32) -> Flushed {
-        let Entry { lpn, owed, stretch, token, .. } = self.entries[place as usize];
+        let Entry { lpn, answers, epoch, token, .. } = self.entries[place as usize];
         if self.places.get(&lpn) == Some(&place) {
             self.places.remove(&lpn);
         }
         self.give_back(place);
-        self.owing -= u32::from(owed.is_some());
+        self.unanswered -= u32::from(answers.is_some());
         let dead = !self.dead.is_empty() && self.dead.contains(&lpn);
-        Flushed { dead, owed, stretch, token }
+        Flushed { dead, answers, epoch, token }
     }
 
     /// From now on no page stays unsent.
@@ -423,8 +424,8 @@ impl Buffer {
     }
 
     /// Writes that only wait for what they wrote to be in flash.
-    pub(crate) fn owing(&self) -> usize {
-        self.owing as usize
+    pub(crate) fn unanswered(&self) -> usize {
+        self.unanswered as usize
     }
 
     pub(crate) fn counts(&self) -> BufferCounts {

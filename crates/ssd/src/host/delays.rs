@@ -1,7 +1,7 @@
-//! Where the time of requests went, by how long they took: so that the slowest can be told from the rest.
+//! The parts of requests' time by latency, so that the slowest can be told from the rest.
 //!
-//! Latencies are sorted into cells, 32 for each factor of two, and what is counted of a request is counted
-//! in its cell: what made the slowest slow is a sum over the last cells.
+//! Latencies are sorted into cells, 32 for each factor of two. The counts of a request belong to
+//! its cell. The causes of the slowest requests are a sum over the last cells.
 
 use kernel::{Dur, TimeSum};
 use nand::Parts;
@@ -9,7 +9,7 @@ use std::iter::Sum;
 
 /// Cells for each factor of two, as a power of two: a cell is 3 % wide at most.
 const FINE: u32 = 5;
-/// So many cells hold every latency there is.
+/// This number of cells holds every possible latency.
 const CELLS: usize = ((64 - FINE as usize) + 1) << FINE;
 
 /// One cell: how many requests, their latencies together in ns, and where their time went.
@@ -57,7 +57,7 @@ impl Sum for Delays {
 pub struct ByLatency {
     total: Cell,
     cells: Vec<Cell>,
-    /// What was put away when the latencies came to 2^64 ns, which are 584 years.
+    /// The sums that were set aside when the latencies reached 2^64 ns, which are 584 years.
     before: Delays,
     full: Vec<(usize, Delays)>,
 }

@@ -1,41 +1,41 @@
-//! Several flows before the door of the drive, and an arbiter between them.
+//! Several flows before the interface of the drive, and an arbiter between them.
 //!
 //! Each flow has a queue outside. Its requests come there at their times, or as its earlier ones are
 //! answered; when the drive has a place the arbiter says whose first request goes in. With one flow
 //! the order is that of [`Feeder`](super::Feeder), event by event.
 
 use super::backlog::Backlog;
-use super::{Completion, Inbox, Interface};
+use super::{Completion, DriveInterface, Inbox};
 use crate::config::{Host, HostMode};
-use crate::host::arrival::ClosedLoop;
+use crate::host::arrival::RunningLoop;
 use crate::progress::Interrupted;
 use ftl::Watch;
 use kernel::{Dur, Time};
 use policies::{Arbitration, ArbitrationPolicy, HeadView};
 use std::collections::VecDeque;
-use workload::{Request, Source as Requester};
+use workload::{Request, RequestSource};
 
-/// Where the time of arrival does not say which requests are read, at most so many are read to find the
-/// next one of each flow.
+/// If the time of arrival does not decide which requests are read, at most this number is read to
+/// find the next one of each flow.
 const AHEAD: usize = 1 << 20;
 
-/// What comes to one flow from one place: from the stream of all, or from a closed loop.
+/// The requests of one flow from one source: from the stream of all, or from a closed loop.
 struct Lane {
     flow: u8,
     /// Requests that were read and have not gone in. Of a closed loop it holds one at most.
     waiting: VecDeque<Request>,
     /// Of a closed loop: when each of its places became free, in order.
     free: VecDeque<Time>,
-    closed: Option<ClosedLoop>,
+    closed: Option<RunningLoop>,
     /// With think times: when the next request comes, if the one before is answered.
     ready: Option<Time>,
     previous: Time,
     thinks: bool,
 }
 
-/// What the arbiter knows of a flow.
+/// The arbiter's knowledge of a flow.
 #[derive(Copy, Clone)]
-struct Tenant {
+struct FlowState {
     weight: u32,
     /// Its requests inside the drive, and how many there may be.
     inside: u32,
@@ -48,7 +48,7 @@ pub(crate) struct Arbiter {
     mode: HostMode,
     inbox: Inbox,
     lanes: Vec<Lane>,
-    flows: Vec<Tenant>,
+    flows: Vec<FlowState>,
     /// Free places in the drive.
     places: u32,
     /// Arrivals up to this time were taken note of.
@@ -64,7 +64,7 @@ pub(crate) struct Arbiter {
     of: Vec<u32>,
 }
 
-impl Tenant {
+impl FlowState {
     /// Whether one more of its requests may go in.
     fn may(&self) -> bool {
         self.inside < self.most
@@ -78,12 +78,12 @@ impl Arbiter {
         settings: &Host,
         policy: ArbitrationPolicy,
         shares: &[(u32, u32)],
-        loops: Vec<(u8, ClosedLoop)>,
+        loops: Vec<(u8, RunningLoop)>,
     ) -> Self {
-        let lane = |flow, closed: Option<ClosedLoop>| Lane {
+        let lane = |flow, closed: Option<RunningLoop>| Lane {
             flow,
             waiting: VecDeque::new(),
-            free: closed.iter().flat_map(ClosedLoop::free_from_the_start).collect(),
+            free: closed.iter().flat_map(RunningLoop::free_from_the_start).collect(),
             closed,
             ready: None,
             previous: Time::ZERO,
@@ -99,7 +99,7 @@ impl Arbiter {
             lanes: open.chain(closed).collect(),
             flows: shares
                 .iter()
-                .map(|&(weight, most)| Tenant { weight, inside: 0, most })
+                .map(|&(weight, most)| FlowState { weight, inside: 0, most })
                 .collect(),
             places: match settings.mode {
                 HostMode::QueueDepth => settings.queue_depth,
@@ -116,7 +116,7 @@ impl Arbiter {
     }
 
     /// The closed loops.
-    pub(crate) fn loops(&self) -> impl Iterator<Item = &ClosedLoop> {
+    pub(crate) fn loops(&self) -> impl Iterator<Item = &RunningLoop> {
         self.lanes.iter().filter_map(|lane| lane.closed.as_ref())
     }
 
@@ -140,7 +140,7 @@ impl Arbiter {
     }
 
     /// Reads what has arrived, and the next request of each flow where times do not say.
-    fn read(&mut self, source: &mut dyn Requester, now: Time) -> Result<(), Interrupted> {
+    fn read(&mut self, source: &mut dyn RequestSource, now: Time) -> Result<(), Interrupted> {
         let by_time = matches!(self.mode, HostMode::Timestamps | HostMode::Shifted);
         while let Some(next) = self.inbox.peek(source)? {
             let wanted = if by_time {
@@ -210,10 +210,10 @@ impl Arbiter {
         heads.clear();
         of.clear();
         for (lane, number) in self.lanes.iter().zip(0..) {
-            let tenant = self.flows[usize::from(lane.flow)];
-            let Some(arrived) = self.is_there(lane, now).filter(|_| tenant.may()) else { continue };
+            let flow = self.flows[usize::from(lane.flow)];
+            let Some(arrived) = self.is_there(lane, now).filter(|_| flow.may()) else { continue };
             let first = lane.waiting.front().expect("its arrival is known");
-            let Tenant { weight, inside, .. } = tenant;
+            let FlowState { weight, inside, .. } = flow;
             let arrived = arrived.min(now);
             let (flow, prio, bytes) = (lane.flow, first.prio, first.len);
             let head = HeadView { flow, weight, prio, arrived, bytes, inside };
@@ -232,7 +232,7 @@ impl Arbiter {
     }
 
     /// The arbiter chooses, and what it chose goes in.
-    fn admit<D: Interface>(&mut self, drive: &mut D, now: Time) {
+    fn admit<D: DriveInterface>(&mut self, drive: &mut D, now: Time) {
         self.line_up(now);
         let chosen = self.policy.pick(&self.heads, now);
         let (HeadView { flow, arrived, .. }, token) = (self.heads[chosen], self.of[chosen]);
@@ -258,7 +258,10 @@ impl Arbiter {
     }
 
     /// The next time at which something arrives that has not yet.
-    fn next_arrival(&mut self, source: &mut dyn Requester) -> Result<Option<Time>, Interrupted> {
+    fn next_arrival(
+        &mut self,
+        source: &mut dyn RequestSource,
+    ) -> Result<Option<Time>, Interrupted> {
         let by_time = matches!(self.mode, HostMode::Timestamps | HostMode::Shifted);
         let next = self.inbox.peek(source)?.filter(|_| by_time).map(|next| self.arrival(&next));
         let open = self.lanes.iter().filter(|lane| lane.closed.is_none());
@@ -274,14 +277,26 @@ impl Arbiter {
 }
 
 impl Arbiter {
-    /// What arrives now has arrived.
+    /// Requests come one by one; not any more, where `more` is false.
+    pub(crate) fn expect_more(&mut self, more: bool) {
+        self.inbox.expect_more(more);
+    }
+
+    /// A request has come. If all places are taken, it is read when one is free, as in a run.
+    pub(crate) fn come(&mut self, now: Time) {
+        if !self.blocked {
+            self.wake(now);
+        }
+    }
+
+    /// Requests that arrive now have arrived.
     pub(crate) fn wake(&mut self, now: Time) {
         self.horizon = now;
     }
 
     /// Takes note of what is done since it was last asked.
     #[cold]
-    pub(crate) fn collect<D: Interface>(&mut self, drive: &mut D) {
+    pub(crate) fn collect<D: DriveInterface>(&mut self, drive: &mut D) {
         while let Some(done) = drive.take_done() {
             self.answered(done, drive.now());
         }
@@ -290,10 +305,10 @@ impl Arbiter {
     /// Pushes as long as there is a place and something that waits for it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn push<D: Interface>(
+    pub(crate) fn push<D: DriveInterface>(
         &mut self,
         drive: &mut D,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
     ) -> Result<(), Interrupted> {
         if std::mem::take(&mut self.blocked) {
             self.horizon = drive.now();

@@ -5,7 +5,7 @@ use kernel::{Dur, Time};
 use workload::Request;
 
 /// A drive that takes requests. The feeder and the arbiter know no more of it.
-pub(crate) trait Interface {
+pub(crate) trait DriveInterface {
     /// The simulated time.
     fn now(&self) -> Time;
 
@@ -26,7 +26,7 @@ pub(crate) trait Interface {
     /// Comes back to the caller at this time; `None`: only when something is done.
     fn wake_at(&mut self, at: Option<Time>);
 
-    /// The time that [`Interface::wake_at`] has set.
+    /// The time that [`DriveInterface::wake_at`] has set.
     fn wakes_at(&self) -> Option<Time>;
 
     /// No more requests come.

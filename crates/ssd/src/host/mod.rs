@@ -1,5 +1,5 @@
-//! The host's side: requests that wait to be pushed into the drive, requests inside it, the controller
-//! and the link that they pass, and the write buffer that answers some of them.
+//! The host's side: requests that wait outside the drive and requests inside it, the controller and
+//! the link that they pass, and the write buffer that answers some of them.
 
 mod arrival;
 mod backlog;
@@ -7,25 +7,25 @@ mod barrier;
 mod buffer;
 mod delays;
 mod flows;
-mod front;
+mod host_interface;
 mod interface;
 mod port;
+mod program_buffer;
 mod queue;
-mod tenants;
-mod tray;
+mod run_flows;
 
 use arrival::Inbox;
-pub(crate) use arrival::{ClosedLoop, Feeder};
+pub(crate) use arrival::{Feeder, RunningLoop};
 pub use backlog::Overload;
 pub(crate) use barrier::Barrier;
 pub use buffer::BufferCounts;
-pub(crate) use buffer::{Arrived, Buffer, Data, Flush, Parts, Write};
+pub(crate) use buffer::{Arrived, Buffer, Data, Flush, PageParts, Write};
 pub(crate) use delays::begin_of_cell;
 pub use delays::{ByLatency, Delays};
-pub(crate) use front::{COMMAND, Front, Passed};
-pub(crate) use interface::Interface;
+pub(crate) use host_interface::{COMMAND, HostInterface, Passed};
+pub(crate) use interface::DriveInterface;
 pub(crate) use port::Transfer;
+pub(crate) use program_buffer::ProgramBuffers;
 pub use queue::{Class, ClassStats, Completion, Safe, Stats};
 pub(crate) use queue::{Inside, Requests};
-pub(crate) use tenants::Tenants;
-pub(crate) use tray::Trays;
+pub(crate) use run_flows::RunFlows;

@@ -22,13 +22,13 @@ pub(crate) struct Port {
     access: Dur,
     rate: Option<Bandwidth>,
     way: Server,
-    /// What is on its way, in the order of its end.
+    /// The transfers on their way, in the order of their end.
     queue: VecDeque<(Time, Transfer)>,
 }
 
 impl Port {
-    pub(crate) fn new(settings: &config::Buffer) -> Self {
-        let &config::Buffer { latency, rate, access, .. } = settings;
+    pub(crate) fn new(settings: &config::BufferSettings) -> Self {
+        let &config::BufferSettings { latency, rate, access, .. } = settings;
         let access = access.unwrap_or(Dur::ZERO);
         Self { latency, access, rate, way: Server::default(), queue: VecDeque::new() }
     }

@@ -31,7 +31,7 @@ pub struct ClassStats {
     pub bytes: u64,
     /// Their latencies: completion minus arrival.
     pub latency: Histogram,
-    /// Where their time went.
+    /// The parts of their time.
     pub delays: ByLatency,
 }
 
@@ -54,7 +54,7 @@ pub struct PageStats {
     pub latency: TimeSum,
 }
 
-/// What the host's requests came to.
+/// The totals of the host's requests.
 #[derive(Clone, Default, Debug)]
 pub struct Stats {
     /// Requests by [`Class`].
@@ -73,7 +73,7 @@ pub struct Stats {
     pub rmw_reads: u64,
     /// Host reads of pages that the map does not know, answered by flash or not.
     pub unmapped_reads: u64,
-    /// Where writes that change a part of a page begin and end: all these bytes combined by *or*.
+    /// The bounds of writes that change a part of a page: all these bytes combined by *or*.
     pub partial_bounds: u64,
     /// Host reads of pages on their way to flash that the controller answered from its memory.
     pub pending_reads: u64,
@@ -104,8 +104,8 @@ pub(crate) struct Inside {
     pub(crate) forced: bool,
     /// Some of what it read could not be corrected.
     pub(crate) failed: bool,
-    /// The stretch of writes that a write belongs to (see [`Barrier`]).
-    pub(crate) stretch: u32,
+    /// The epoch of writes that a write belongs to (see [`Barrier`]).
+    pub(crate) epoch: u32,
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
     /// Page operations that are not done.
@@ -115,7 +115,7 @@ pub(crate) struct Inside {
     /// Time spent outside before the drive took it in, in ns.
     pub(crate) outside: u64,
     next_free: u32,
-    /// What whoever pushed it knows it by.
+    /// The token by which its client knows it.
     pub(crate) token: u32,
 }
 
@@ -134,7 +134,7 @@ impl Inside {
             flow: request.flow,
             forced: request.op == Op::WriteFua,
             failed: false,
-            stretch: 0,
+            epoch: 0,
             offset: request.offset,
             bytes: request.len,
             left: 0,
@@ -149,14 +149,16 @@ impl Inside {
 /// A request is done.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Completion {
-    /// What it was pushed with.
+    /// The token with which it was submitted.
     pub token: u32,
     /// From its arrival until now.
     pub latency: Dur,
-    /// Some of what it read could not be corrected. Nobody notes that unless [`Sim::tell_safe`] was
+    /// The flow that it belongs to.
+    pub flow: u8,
+    /// Some of what it read could not be corrected. Nobody notes that unless [`Sim::report_safe`] was
     /// called.
     ///
-    /// [`Sim::tell_safe`]: crate::sim::Sim::tell_safe
+    /// [`Sim::report_safe`]: crate::sim::Sim::tell_safe
     pub failed: bool,
 }
 
@@ -165,7 +167,8 @@ pub struct Completion {
 pub struct Safe {
     /// The page, counted from the first of the address space.
     pub page: u32,
-    /// What the write was pushed with: it is safe, and so are all writes of the page that the drive took in before it.
+    /// The token of the write. It is safe, and so are all earlier writes of the page that the drive
+    /// took in.
     pub token: u32,
 }
 
@@ -179,7 +182,7 @@ pub(crate) struct Requests {
     pub(crate) done: VecDeque<Completion>,
     /// Pages that became safe and were not told yet, if somebody wants to know.
     pub(crate) safe: Option<VecDeque<Safe>>,
-    /// What flushes wait for.
+    /// The writes that flushes wait for.
     pub(crate) barrier: Barrier,
     /// The account of the time outside, by request. It is as long as such requests made it.
     lines: Vec<Spent>,
@@ -219,7 +222,7 @@ impl Requests {
     pub(crate) fn add(&mut self, mut request: Inside, now: Time) -> u32 {
         self.count_inside(now);
         if request.class == Class::Write {
-            request.stretch = self.barrier.enter();
+            request.epoch = self.barrier.enter();
         }
         self.stats.generated += 1;
         self.stats.limited += u64::from(request.outside > 0);
@@ -306,8 +309,8 @@ impl Requests {
         }
         self.stats.served += 1;
         self.stats.end_ns = now.as_ns();
-        let (token, failed) = (request.token, request.failed);
-        self.done.push_back(Completion { token, latency, failed });
+        let &mut Inside { token, flow, failed, .. } = request;
+        self.done.push_back(Completion { token, latency, flow, failed });
         self.inside -= 1;
         request.next_free = self.free;
         self.free = id;

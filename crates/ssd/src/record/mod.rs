@@ -1,10 +1,11 @@
-//! What a run leaves beside its report: a row for each request, a series over time, a row for each
-//! block. They come as columns of plain numbers; whoever takes them knows how to keep them.
-//! `docs/results.md` says what each column means.
+//! The records of a run beside its report: a row for each request, a series over time, and a row
+//! for each block. They are columns of plain numbers, and the caller stores them. `docs/results.md`
+//! explains each column.
 //!
 //! Recording is off unless somebody asks for it, and changes nothing in the run. A drive that does
 //! not record pays one comparison for each event and one test for each request.
 
+mod arrivals;
 mod requests;
 mod series;
 mod snapshots;
@@ -13,20 +14,21 @@ use crate::config::Recording;
 use crate::device::{Channel, Die};
 use crate::host::{Inside, Stats};
 use crate::ops::Spent;
-use ftl::{Ftl, Kit};
+use ftl::{Ftl, PolicyTypes};
 use kernel::{Dur, Time, TimeSum};
-use requests::Requests;
-use series::Series;
+use requests::RequestRows;
+use series::SeriesRows;
 use snapshots::Snapshots;
 
+pub use arrivals::{ArrivalRows, described};
 pub use tables::{Column, Values};
 
 /// The tables of a run.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Table {
+pub enum RunTable {
     /// Completed requests, in order of completion; in parts of up to [`CHUNK`] rows.
     Requests,
-    /// What was counted, by stretches of time that follow one another.
+    /// The counts, by consecutive stretches of time.
     Series,
     /// The blocks as the run left them.
     Blocks,
@@ -36,7 +38,7 @@ pub enum Table {
     Occupancy,
 }
 
-impl Table {
+impl RunTable {
     /// The name in results.
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,16 +51,16 @@ impl Table {
     }
 }
 
-/// Rows of [`Table::Requests`] that are handed over at once: several such parts are on their way at any
+/// Rows of [`RunTable::Requests`] that are handed over at once: several such parts are on their way at any
 /// time, and together they should stay in the caches.
 pub const CHUNK: usize = 1 << 12;
 
 /// Takes some rows of a table, whose columns are the same every time, and comes at least once for
 /// each table that is kept. The answer `false` stops the run.
-pub type Sink = Box<dyn FnMut(Table, Vec<Column>) -> bool>;
+pub type Sink = Box<dyn FnMut(RunTable, Vec<Column>) -> bool + Send>;
 
-/// What is looked at when a row ends, besides the FTL.
-pub(crate) struct Look<'a> {
+/// The sources of a row when it ends, besides the FTL.
+pub(crate) struct DriveView<'a> {
     /// The instant: nothing has happened after it.
     pub(crate) at: Time,
     pub(crate) stats: &'a Stats,
@@ -72,8 +74,8 @@ pub(crate) struct Look<'a> {
 
 /// Records a run.
 pub(crate) struct Recorder {
-    requests: Option<Requests>,
-    series: Series,
+    requests: Option<RequestRows>,
+    series: SeriesRows,
     snapshots: Option<Snapshots>,
     sink: Sink,
     /// The sink has had enough.
@@ -84,15 +86,15 @@ impl Recorder {
     /// Records from time zero on.
     pub(crate) fn new(recording: Recording, sink: Sink, flows: Vec<String>) -> Self {
         Self {
-            requests: recording.requests.then(|| Requests::new(flows)),
-            series: Series::new(recording.series_interval),
+            requests: recording.requests.then(|| RequestRows::new(flows)),
+            series: SeriesRows::new(recording.series_interval),
             snapshots: recording.snapshots.then(Snapshots::new),
             sink,
             stopped: false,
         }
     }
 
-    fn hand_over(&mut self, table: Table, columns: Vec<Column>) {
+    fn hand_over(&mut self, table: RunTable, columns: Vec<Column>) {
         self.stopped = self.stopped || !(self.sink)(table, columns);
     }
 
@@ -108,14 +110,14 @@ impl Recorder {
         let full = (requests.len() == CHUNK).then(|| requests.take());
         requests.push(request, latency, spent);
         if let Some(columns) = full {
-            self.hand_over(Table::Requests, columns);
+            self.hand_over(RunTable::Requests, columns);
         }
     }
 
     /// The run begins.
-    pub(crate) fn begin<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
+    pub(crate) fn begin<K: PolicyTypes>(&mut self, drive_view: &DriveView<'_>, ftl: &Ftl<K>) {
         if let Some(snapshots) = &mut self.snapshots {
-            snapshots.take(look, ftl);
+            snapshots.take(drive_view, ftl);
         }
     }
 
@@ -129,35 +131,39 @@ impl Recorder {
     }
 
     /// The current row of a table is over, at the instant of [`Recorder::row_end`].
-    pub(crate) fn end_row<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
+    pub(crate) fn end_row<K: PolicyTypes>(&mut self, drive_view: &DriveView<'_>, ftl: &Ftl<K>) {
         if let Some(snapshots) = &mut self.snapshots
-            && look.at == snapshots.next()
+            && drive_view.at == snapshots.next()
         {
-            snapshots.take(look, ftl);
+            snapshots.take(drive_view, ftl);
             snapshots.advance();
         }
-        if look.at == self.series.row_end() {
-            self.series.sample(look, ftl);
+        if drive_view.at == self.series.row_end() {
+            self.series.sample(drive_view, ftl);
             if let Some(columns) = self.series.next_row() {
-                self.hand_over(Table::Series, columns);
+                self.hand_over(RunTable::Series, columns);
             }
         }
     }
 
     /// The run is over: hands over what is left.
-    pub(crate) fn finish<K: Kit>(mut self, look: &Look<'_>, ftl: &Ftl<K>) -> bool {
+    pub(crate) fn finish<K: PolicyTypes>(
+        mut self,
+        drive_view: &DriveView<'_>,
+        ftl: &Ftl<K>,
+    ) -> bool {
         if let Some(mut requests) = self.requests.take() {
-            self.hand_over(Table::Requests, requests.take());
+            self.hand_over(RunTable::Requests, requests.take());
         }
-        self.series.sample(look, ftl);
+        self.series.sample(drive_view, ftl);
         let columns = self.series.columns();
-        self.hand_over(Table::Series, columns);
-        self.hand_over(Table::Blocks, snapshots::columns(ftl));
+        self.hand_over(RunTable::Series, columns);
+        self.hand_over(RunTable::Blocks, snapshots::columns(ftl));
         if let Some(mut snapshots) = self.snapshots.take() {
-            snapshots.take(look, ftl);
+            snapshots.take(drive_view, ftl);
             let columns = snapshots.blocks(&snapshots::words(ftl));
-            self.hand_over(Table::Snapshots, columns);
-            self.hand_over(Table::Occupancy, snapshots.occupancy());
+            self.hand_over(RunTable::Snapshots, columns);
+            self.hand_over(RunTable::Occupancy, snapshots.occupancy());
         }
         !self.stopped
     }

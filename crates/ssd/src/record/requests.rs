@@ -6,7 +6,7 @@ use crate::ops::Spent;
 use kernel::Dur;
 use nand::{Each, Key, Part, Parts};
 
-/// What is kept of a request.
+/// The record of a request.
 struct Row {
     arrival_ns: u64,
     latency_ns: u64,
@@ -20,13 +20,13 @@ struct Row {
 
 /// The rows that were not handed over yet. A request leaves one row in one place; columns are made of
 /// them when there are enough.
-pub(super) struct Requests {
+pub(super) struct RequestRows {
     rows: Vec<Row>,
     /// The names of the flows, at least one.
     flows: Vec<String>,
 }
 
-impl Requests {
+impl RequestRows {
     /// No rows. `flows`: their names, where there are flows.
     pub(super) fn new(flows: Vec<String>) -> Self {
         let flows = if flows.is_empty() { vec!["all".into()] } else { flows };

@@ -1,13 +1,13 @@
-//! What was counted, over time.
+//! The counts, over time.
 //!
 //! Nothing is counted twice: at the end of each row the counters of the run are copied, and a row
 //! is the difference of two copies. So every sum over rows is the total of the run. Without a fixed
 //! interval rows begin short; when there are [`ROWS`], every second copy goes, and they are twice
 //! as long. A run of any length has between half as many and as many.
 
-use super::{Column, Look};
+use super::{Column, DriveView};
 use crate::host::{Class, Delays};
-use ftl::{Ftl, Kit};
+use ftl::{Ftl, PolicyTypes};
 use kernel::{Dur, Time, TimeSum};
 use nand::{Each, Part, Parts, Source};
 
@@ -17,7 +17,7 @@ const ROWS: usize = 2048;
 /// The first length of a row, where none is fixed: short runs have fine rows.
 const FIRST: Dur = Dur::us(1);
 
-/// What one class of requests came to since the run began.
+/// The totals of one class of requests since the run began.
 #[derive(Copy, Clone, Default)]
 struct ClassCounts {
     requests: u64,
@@ -44,7 +44,7 @@ struct Sample {
 }
 
 /// The series so far.
-pub(super) struct Series {
+pub(super) struct SeriesRows {
     length: Dur,
     fixed: bool,
     row_end: Time,
@@ -54,7 +54,7 @@ pub(super) struct Series {
     greatest_ns: Each<Class, u64>,
 }
 
-impl Series {
+impl SeriesRows {
     pub(super) fn new(interval: Option<Dur>) -> Self {
         let length = interval.unwrap_or(FIRST);
         Self {
@@ -77,8 +77,8 @@ impl Series {
     }
 
     /// Ends the current row at an instant.
-    pub(super) fn sample<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
-        let &Look { at, stats, stalled, inside, .. } = look;
+    pub(super) fn sample<K: PolicyTypes>(&mut self, drive_view: &DriveView<'_>, ftl: &Ftl<K>) {
+        let &DriveView { at, stats, stalled, inside, .. } = drive_view;
         let counts = ftl.counts();
         let classes = stats.classes.map(|class| ClassCounts {
             requests: class.requests,
@@ -201,12 +201,12 @@ impl Rows<'_> {
         Column::f64(name, self.map(value))
     }
 
-    /// What a counter rose by.
+    /// The increase of a counter.
     fn count(&self, name: impl Into<String>, counter: impl Fn(&Sample) -> u64) -> Column {
         self.u64(name, |from, to| counter(to) - counter(from))
     }
 
-    /// What a sum of times rose by; a row cannot hold more than 585 years of them.
+    /// The increase of a sum of times. A row cannot hold more than 585 years of them.
     fn sum_ns(&self, name: impl Into<String>, sum: impl Fn(&Sample) -> TimeSum) -> Column {
         self.u64(name, |from, to| u64::try_from((sum(to) - sum(from)).as_ns()).unwrap_or(u64::MAX))
     }

@@ -1,24 +1,24 @@
-//! The blocks, as the run leaves them; and the drive as it was at some instants: the blocks that changed since the instant before, and how
-//! long dies and channels were busy meanwhile.
+//! The blocks at the end of the run, and the drive at some instants. An instant has the blocks that
+//! changed since the one before, and how long dies and channels were busy meanwhile.
 //!
-//! Instants lie apart by a length that begins short. When there are [`SHOTS`], every second one
-//! goes, what changed up to it joins what changed after it, and the length doubles: a run of any
-//! length has between half as many and as many. Between two instants at which nothing happened,
-//! nothing is looked at.
+//! The distance of instants begins short. When there are [`SNAPSHOTS`], every second one is removed,
+//! its changes are joined with those of the next one, and the distance doubles. So a run of any
+//! length has between half as many and as many. If nothing happened between two instants, the
+//! second one is skipped.
 
-use super::{Column, Look};
+use super::{Column, DriveView};
 use crate::device::Busy;
-use ftl::{Ftl, Kit, ReadDisturb, Role, State};
+use ftl::{Ftl, PolicyTypes, ReadDisturb, Role, State};
 use kernel::{Dur, Idx, Time};
 use nand::{BlockId, Cause, Each, Geometry, Mode, Source};
 
 /// The most instants that are kept, after the first.
-const SHOTS: usize = 128;
+const SNAPSHOTS: usize = 128;
 
 /// The first length between two.
 const FIRST: Dur = Dur::ms(1);
 
-/// What can change of a block.
+/// The state of a block that can change.
 #[derive(Copy, Clone, PartialEq, Eq)]
 struct Block {
     valid: u32,
@@ -32,7 +32,7 @@ struct Block {
 }
 
 /// One instant.
-struct Shot {
+struct Snapshot {
     at: Time,
     /// Blocks that differ from the instant before, in order.
     changed: Vec<(u32, Block)>,
@@ -46,7 +46,7 @@ struct Shot {
 pub(super) struct Snapshots {
     length: Dur,
     next: Time,
-    shots: Vec<Shot>,
+    snapshots: Vec<Snapshot>,
     latest: Vec<Block>,
     /// Events of the run at the last look.
     events: u64,
@@ -58,7 +58,7 @@ impl Snapshots {
         Self {
             length: FIRST,
             next: Time::ZERO + FIRST,
-            shots: Vec::new(),
+            snapshots: Vec::new(),
             latest: Vec::new(),
             events: 0,
         }
@@ -71,16 +71,16 @@ impl Snapshots {
 
     /// The instant is over; the next one follows.
     pub(super) fn advance(&mut self) {
-        if self.shots.len() > SHOTS {
+        if self.snapshots.len() > SNAPSHOTS {
             self.merge();
         }
         self.next += self.length;
     }
 
     /// Looks at the drive.
-    pub(super) fn take<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
+    pub(super) fn take<K: PolicyTypes>(&mut self, drive_view: &DriveView<'_>, ftl: &Ftl<K>) {
         let mut changed = Vec::new();
-        if self.shots.is_empty() || look.stats.events != self.events {
+        if self.snapshots.is_empty() || drive_view.stats.events != self.events {
             for (b, part) in (0..).zip(Part::all(ftl.geometry())) {
                 let now = block(ftl, part);
                 match self.latest.get_mut(b as usize) {
@@ -91,33 +91,34 @@ impl Snapshots {
                 changed.push((b, now));
             }
         }
-        self.events = look.stats.events;
-        self.shots.push(Shot {
-            at: look.at,
+        self.events = drive_view.stats.events;
+        self.snapshots.push(Snapshot {
+            at: drive_view.at,
             changed,
-            dies: look.dies.iter().map(|die| die.busy_until(look.at)).collect(),
-            channels: look
+            dies: drive_view.dies.iter().map(|die| die.busy_until(drive_view.at)).collect(),
+            channels: drive_view
                 .channels
                 .iter()
-                .map(|channel| channel.busy_until(look.at).as_ns())
+                .map(|channel| channel.busy_until(drive_view.at).as_ns())
                 .collect(),
         });
     }
 
     /// Every second instant goes, apart from the first.
     fn merge(&mut self) {
-        let mut shots = std::mem::take(&mut self.shots).into_iter();
-        self.shots.extend(shots.next());
-        while let (Some(first), Some(second)) = (shots.next(), shots.next()) {
+        let mut snapshots = std::mem::take(&mut self.snapshots).into_iter();
+        self.snapshots.extend(snapshots.next());
+        while let (Some(first), Some(second)) = (snapshots.next(), snapshots.next()) {
             let changed = join(&first.changed, second.changed);
-            self.shots.push(Shot { changed, ..second });
+            self.snapshots.push(Snapshot { changed, ..second });
         }
         self.length = self.length * 2;
     }
 
     /// A row for each block of the first instant, and for each that changed of every other.
     pub(super) fn blocks(&self, words: &Words) -> Vec<Column> {
-        let rows = || self.shots.iter().flat_map(|s| s.changed.iter().map(move |row| (s.at, row)));
+        let rows =
+            || self.snapshots.iter().flat_map(|s| s.changed.iter().map(move |row| (s.at, row)));
         let mut columns = vec![
             Column::u64("at_ns", rows().map(|(at, _)| at.as_ns()).collect()),
             Column::u32("block", rows().map(|(_, (b, _))| *b).collect()),
@@ -129,7 +130,7 @@ impl Snapshots {
     /// A row for each die and each channel between every two instants.
     pub(super) fn occupancy(&self) -> Vec<Column> {
         let mut rows = Rows::default();
-        for pair in self.shots.windows(2) {
+        for pair in self.snapshots.windows(2) {
             let (from, to) = (&pair[0], &pair[1]);
             for (number, (before, after)) in from.dies.iter().zip(&to.dies).enumerate() {
                 let busy = Busy {
@@ -211,7 +212,7 @@ pub(super) struct Words {
 }
 
 /// Every state and role that there can be.
-pub(super) fn words<K: Kit>(ftl: &Ftl<K>) -> Words {
+pub(super) fn words<K: PolicyTypes>(ftl: &Ftl<K>) -> Words {
     let mut roles = vec!["regular"];
     roles.extend(ftl.policies.read_disturb.role_names());
     // A role that its policy has not named.
@@ -241,7 +242,7 @@ impl Part {
 
 /// A block as it is now. Its role is a number, which may be beyond those that have a name.
 #[inline]
-fn block<K: Kit>(ftl: &Ftl<K>, part: Part) -> Block {
+fn block<K: PolicyTypes>(ftl: &Ftl<K>, part: Part) -> Block {
     let (blocks, array) = (ftl.blocks(), ftl.array());
     let (b, geometry) = (part.of, ftl.geometry());
     let Role(role) = blocks.role(b);
@@ -262,7 +263,7 @@ fn block<K: Kit>(ftl: &Ftl<K>, part: Part) -> Block {
     }
 }
 
-/// What both tables have of blocks.
+/// The columns of blocks that both tables have.
 fn of_blocks<'a, I>(blocks: impl Fn() -> I, words: &Words) -> [Column; 7]
 where
     I: Iterator<Item = &'a Block>,
@@ -286,7 +287,7 @@ where
 }
 
 /// The blocks as they are now.
-pub(super) fn columns<K: Kit>(ftl: &Ftl<K>) -> Vec<Column> {
+pub(super) fn columns<K: PolicyTypes>(ftl: &Ftl<K>) -> Vec<Column> {
     let (array, geometry) = (ftl.array(), ftl.geometry());
     let parts: Vec<Part> = Part::all(geometry).collect();
     let blocks: Vec<Block> = parts.iter().map(|part| block(ftl, *part)).collect();

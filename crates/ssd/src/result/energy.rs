@@ -26,7 +26,7 @@ pub(crate) struct EnergyUse {
 type Pages = (usize, u64, f64);
 
 impl EnergyUse {
-    /// What a run took; `None` if the drive does not say what its operations take.
+    /// The energy of a run; `None` if the drive does not give the energy of its operations.
     ///
     /// `span_seconds` is how long it lasted, until the last operation was done. A chip idles while
     /// its dies do: each die for its share of the chip's idle power.
@@ -65,7 +65,7 @@ impl EnergyUse {
             let taken_in = pages as f64 - stats.stayed[source] as f64;
             used.transfer(source, taken_in, energy.transfer_in);
         }
-        // What correcting errors sends beyond plain reads.
+        // The transfers for error correction, beyond plain reads.
         for (source, planes) in reads.into_iter().flat_map(|reads| reads.extra_planes.iter()) {
             used.transfer(source, *planes as f64 / per_page, energy.transfer_out);
         }
@@ -111,7 +111,7 @@ impl EnergyUse {
         self.by_source[source] += joules;
     }
 
-    /// The sum. What the drive does not give is not in it.
+    /// The sum. It leaves out quantities that the drive does not give.
     pub(super) fn total(&self) -> f64 {
         let operations = self.read + self.program + self.erase + self.reprogram;
         operations + self.transfer.unwrap_or(0.0) + self.idle.unwrap_or(0.0)
@@ -153,7 +153,7 @@ fn programmed(
     })
 }
 
-/// Mean power in watts of programming these pages, so many planes at once.
+/// Mean power in watts of programming these pages, several planes at once.
 fn programming(
     energy: &Energies,
     timing: &Timing,

@@ -1,14 +1,14 @@
-//! What the sections of a result are made from.
+//! The sources of the sections of a result.
 
 use super::energy::EnergyUse;
 use super::steady::Steadiness;
 use crate::config::Drive;
 use crate::sim::{Sim, Stats};
-use ftl::{Counts, Kit};
+use ftl::{Counts, PolicyTypes};
 use workload::{About, Alignment};
 
 /// Everything that is known of a run that is over.
-pub(crate) struct Evidence<'a, K: Kit> {
+pub(crate) struct Evidence<'a, K: PolicyTypes> {
     pub(crate) drive: &'a Drive,
     pub(crate) about: &'a About,
     /// Records of the trace that were left out.
@@ -21,12 +21,12 @@ pub(crate) struct Evidence<'a, K: Kit> {
     pub(crate) stats: &'a Stats,
     /// `None` for a drive without `[energy]`.
     pub(crate) energy: Option<&'a EnergyUse>,
-    /// What policies counted themselves, in the order of the families.
+    /// The counters of the policies, in the order of the families.
     pub(crate) counters: &'a [Vec<(&'static str, f64)>],
     pub(crate) sim: &'a Sim<K>,
 }
 
-impl<K: Kit> Evidence<'_, K> {
+impl<K: PolicyTypes> Evidence<'_, K> {
     /// When the run was over.
     pub(crate) fn end_ns(&self) -> u64 {
         self.sim.end().as_ns()

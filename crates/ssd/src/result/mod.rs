@@ -16,7 +16,7 @@ use crate::precondition::Preconditioned;
 use crate::sim::{Sim, WaitStats};
 use energy::EnergyUse;
 use evidence::Evidence;
-use ftl::Kit;
+use ftl::PolicyTypes;
 pub(crate) use sections::checks::pages_in_use;
 use sections::end::LeftToDo;
 use sections::timing::Speed;
@@ -29,9 +29,9 @@ use workload::{About, Alignment};
 /// The schema of results.
 const SCHEMA: &str = "floatgate.run/2";
 
-/// The declaration of results as JSON: `schema`; `sections`, the keys with their meaning, unit and
-/// shape; the `tables` and lists of `names` that shapes refer to; the codes of `warnings`, with the
-/// numbers that each puts in doubt.
+/// The declaration of results as JSON. It has `schema`; `sections`, the keys with their meaning,
+/// unit and shape; the `tables` and lists of `names` that shapes refer to. It also has the codes of
+/// `warnings`, with the numbers that each puts in doubt.
 pub fn result_shape() -> Value {
     let mut value = sections::shape();
     value["schema"] = SCHEMA.into();
@@ -39,9 +39,9 @@ pub fn result_shape() -> Value {
     value
 }
 
-/// What a run took, in seconds.
+/// The time of a run, in seconds.
 #[derive(Copy, Clone, Default, Debug)]
-pub struct Timing {
+pub struct WallTimes {
     /// By the clock on the wall, preconditioning included.
     pub wall: f64,
     /// Of the processor, for the thread that simulated.
@@ -71,14 +71,14 @@ impl Report {
     }
 
     /// Fills in what only the caller can measure.
-    pub fn set_timing(&mut self, took: Timing) {
+    pub fn set_timing(&mut self, took: WallTimes) {
         let speed = Speed::of(took, self.page_operations, self.served);
         self.value["timing"] = speed.value();
     }
 }
 
 /// The result of a run that is over; `used_before`: the pages that were programmed when it began.
-pub(crate) fn report<K: Kit>(
+pub(crate) fn report<K: PolicyTypes>(
     drive: &Drive,
     about: &About,
     skipped: u64,

@@ -1,4 +1,4 @@
-//! The lists of names in a result: a value stands beside each of them.
+//! The lists of names in a result: each name has a value.
 //!
 //! Most come from the lists of keys in `nand`, so a new key has its place in every result.
 

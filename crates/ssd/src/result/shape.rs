@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-/// What may stand at a place of a result.
+/// The shape of a value in a result.
 pub(crate) enum ValueShape {
     /// A whole number of at least zero.
     Count,
@@ -64,7 +64,7 @@ pub(crate) enum Since {
 
 /// Names that are the same in every run.
 pub(crate) struct NameList {
-    /// What they are called together, in the singular.
+    /// Their common name, in the singular.
     pub(crate) of: &'static str,
     pub(crate) names: Vec<NameDecl>,
 }
@@ -95,7 +95,7 @@ pub(crate) trait ListOfNames {
     fn list() -> NameList;
 }
 
-/// What can be a value of a result.
+/// A type of values in a result.
 pub(crate) trait Declared: Sized {
     fn kind() -> TypeDecl;
 
@@ -239,7 +239,7 @@ impl<N: ListOfNames, T: Declared> Declared for Flat<N, T> {
 /// A value for each name that the run decides.
 pub(crate) struct ByName<N, T>(Vec<(String, T)>, PhantomData<N>);
 
-/// What such names are the names of.
+/// The kind of thing that such names name.
 pub(crate) trait Called {
     const OF: &'static str;
 }

@@ -1,28 +1,28 @@
 //! Whether the rate at which a run wore the drive is one that lasts.
 //!
-//! Years carry that rate on. So the state of the drive must be the one that the workload itself
-//! leaves behind, collection must have been seen often enough for a mean, and write amplification
-//! must have been level.
+//! Years extrapolate that rate. So three conditions must hold. The state of the drive must be the
+//! one that the workload itself leaves behind. Collection must have been seen often enough for a
+//! mean. Write amplification must have been level.
 
-use super::sections::warnings::{Tell, codes};
+use super::sections::warnings::{Warn, codes};
 use crate::config::{Age, Drive};
 use crate::precondition::Preconditioned;
 use crate::sim::{Class, Sim, Stats, Stretch};
-use ftl::{Counts, Kit};
+use ftl::{Counts, PolicyTypes};
 use nand::Source;
 use workload::{About, Pattern};
 
 /// Write amplifications that differ by more are not of one state.
 const STEADY: f64 = 0.05;
 /// Blocks that collection must have reclaimed in each half of a run. Moved pages of single victims
-/// vary by a few tenths of their mean, so the mean of so many is good to one in twenty.
+/// vary by a few tenths of their mean, so the mean of this number is accurate to one in twenty.
 const ENOUGH: u64 = 16;
 /// How often each plane must have collected in each half, so that its first bout does not count for much.
 const BOUTS: u64 = 4;
 /// Host pages of each half from which it is worth a warning that they differ.
 const PAGES: u64 = 1 << 14;
 
-/// What a run showed of its write amplification.
+/// The write amplification that a run showed.
 pub(crate) struct Steadiness<'a> {
     drive: &'a Drive,
     state: &'a Preconditioned,
@@ -56,7 +56,7 @@ impl Remedy {
         }
     }
 
-    /// The option for so many times as much.
+    /// The option for a number of times as much.
     fn option(&self, times: f64) -> String {
         match self.requests {
             Some(n) if self.repeated == 1 => {
@@ -73,8 +73,9 @@ fn rounded_up(n: f64) -> u64 {
     ((n / unit - 1e-9).ceil() * unit) as u64
 }
 
-/// What random writes program for each page on a drive of `physical` pages that is full of `logical`
-/// ones and reclaims its oldest block: whoever looks for one with fewer valid pages has less to move.
+/// Pages that random writes program for each page, on a drive of `physical` pages that is full of
+/// `logical` ones and reclaims its oldest block. A policy that looks for a block with fewer valid
+/// pages has less to move.
 fn random_waf(physical: f64, logical: f64) -> f64 {
     // Of a page written a whole round ago, e^-(host writes per page) is still valid.
     let round = (physical / logical).max(1.0 + 1e-3);
@@ -90,8 +91,8 @@ fn random_waf(physical: f64, logical: f64) -> f64 {
     1.0 / (1.0 - low)
 }
 
-/// Idle collection is as if so many times `background-stop` blocks of each plane were not there: measured
-/// on small and large sets of hot pages, it was less.
+/// Idle collection is as if this many times `background-stop` blocks of each plane were absent. On
+/// small and large sets of hot pages the measured number was less.
 const EARLY: u32 = 4;
 /// And never costs more than this.
 const IDLE_MOST: f64 = 1.75;
@@ -131,7 +132,7 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 impl<'a> Steadiness<'a> {
-    pub(crate) fn of<K: Kit>(
+    pub(crate) fn of<K: PolicyTypes>(
         drive: &'a Drive,
         state: &'a Preconditioned,
         counts: &Counts,
@@ -171,7 +172,7 @@ impl<'a> Steadiness<'a> {
         high = (high * self.in_idle_time()).min(self.most().max(high));
         high *= self.padded * (1.0 + STEADY);
         let halves = self.halves.unwrap_or_default();
-        // What was measured in time is evidence, too.
+        // A steady measurement in time is evidence, too.
         if self.collected() {
             for waf in halves.map(|half| half.waf_pages()) {
                 low = low.min(waf * (1.0 - STEADY));
@@ -222,8 +223,8 @@ impl<'a> Steadiness<'a> {
         (self.random_without(0) * BEYOND_RANDOM).max(seen)
     }
 
-    /// What random writes over the whole drive program for each page, if so many more blocks of each
-    /// plane are kept free.
+    /// Pages that random writes over the whole drive program for each page, if `blocks` more blocks
+    /// of each plane are kept free.
     fn random_without(&self, blocks: u32) -> f64 {
         let geometry = &self.drive.geometry;
         // Blocks that are kept free or open in each plane.
@@ -246,9 +247,9 @@ impl<'a> Steadiness<'a> {
         turns.max(if self.whole.reclaimed > 0 { blocks } else { 0.0 }).max(2.0)
     }
 
-    /// A write amplification in pages as one in bytes, at this workload's bytes to a page: the
-    /// halves of a run then lie on both sides of the whole, and other sizes of requests in one of
-    /// them are not taken for another state of the drive.
+    /// Converts write amplification in pages to one in bytes, at this workload's bytes to a page.
+    /// The halves of a run then lie on both sides of the whole. Other request sizes in one half are
+    /// not taken for another state of the drive.
     fn in_bytes(&self, waf_pages: f64) -> f64 {
         waf_pages * self.inflation
     }
@@ -281,9 +282,8 @@ impl<'a> Steadiness<'a> {
     /// The same as a reason.
     fn hardly_overwritten(&self) -> String {
         format!(
-            "only {:.1} % of the workload's page writes overwrite a page that it wrote itself, so when \
-             pages die is not in it but in its being repeated (take more of it, or, if it does \
-             repeat as it is, {})",
+            "only {:.1} % of the workload's page writes overwrite a page of its own, so \
+             most pages die only by repetition (take more of it, or, if it does repeat, {})",
             self.overwritten() * 100.0,
             self.remedy.option(2.0)
         )
@@ -295,7 +295,9 @@ impl<'a> Steadiness<'a> {
             return TooLittle("nothing was written, so nothing wears".into());
         }
         if self.whole.host_pages == 0 {
-            return TooLittle("the host wrote nothing: what the drive wrote is no rate".into());
+            return TooLittle(
+                "the host wrote nothing, so the writes of the drive have no rate".into(),
+            );
         }
         if seconds <= 0.0 {
             return TooLittle("the run took no time".into());
@@ -315,7 +317,7 @@ impl<'a> Steadiness<'a> {
                 self.hardly_overwrites().then(|| format!("; {}", self.hardly_overwritten()));
             return TooLittle(format!("{ran}: {}{}", self.more(), besides.unwrap_or_default()));
         }
-        // What was filled in order and never written again is still in order.
+        // Data that was filled in order and never written again is still in order.
         let in_order = self.age == Age::None && self.drive.precondition.fill.is_in_order();
         if in_order || !self.turned_over() {
             let moving = match self.age {
@@ -358,7 +360,7 @@ impl<'a> Steadiness<'a> {
         format!("{first:.3} over the first half of the writes, {second:.3} over the second")
     }
 
-    /// What makes collection run, or run longer.
+    /// The changes that make collection run, or run longer.
     fn more(&self) -> String {
         match (self.age, self.drive.precondition.age) {
             (Age::None, Age::None) => {
@@ -374,7 +376,7 @@ impl<'a> Steadiness<'a> {
         }
     }
 
-    pub(super) fn warn(&self, put: Tell<'_>) {
+    pub(super) fn warn(&self, put: Warn<'_>) {
         if self.whole.host_pages > 0 && self.whole.reclaimed == 0 {
             put(
                 codes::GC_NEVER_RAN,

@@ -1,15 +1,15 @@
-//! What follows when a command is done, in order.
+//! The steps after a finished command, in order.
 
 use super::Sim;
 use super::jobs::Stepped;
 use crate::device::{Finished, LaneId, Turned};
-use crate::ops::{Done, NONE, Owner, PageOp};
-use ftl::{JobId, Kit};
+use crate::ops::{DoneOp, NONE, Owner, PageOp};
+use ftl::{JobId, PolicyTypes};
 use kernel::Prio;
 use nand::{DieId, Ppn, Store, Verb};
 use std::ops::Range;
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// A die's time has come.
     #[inline]
     pub(super) fn die_event(&mut self, die: DieId) {
@@ -79,7 +79,7 @@ impl<K: Kit> Sim<K> {
             self.waits.note_programmed(&mut self.device.ops, die, Ppn::from_u32(slot));
         }
         self.conclude_program(die);
-        // 5. Whoever waited for what the job did tries again.
+        // 5. Operations that waited for the job try again.
         self.follow_up(awaited);
         match stepped {
             Stepped::InHand(op) => self.continue_job(die, op),
@@ -105,12 +105,12 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// One operation is done that is no job's.
+    /// An operation that does not belong to a job is done.
     #[inline(always)] // from one place
-    fn conclude_operation(&mut self, die: DieId, op: u32, done: Done) {
-        let Done { owner, operation, outcome, modify, rides, lpn, seq } = done;
+    fn conclude_operation(&mut self, die: DieId, op: u32, done: DoneOp) {
+        let DoneOp { owner, operation, outcome, modify, superseded, lpn, seq } = done;
         self.leave(die);
-        if !rides {
+        if !superseded {
             let lpn = lpn.expect("a page");
             let data = || K::Store::stamp(lpn.as_u32(), seq);
             let found = self.ftl.concluded(lpn, data, &operation, outcome, self.clock.now);
@@ -132,12 +132,12 @@ impl<K: Kit> Sim<K> {
         self.page_done(op, owner);
     }
 
-    /// Whoever waited for what a job has done tries again. `awaited`: a read waits for the page that
-    /// it has programmed.
+    /// Operations that waited for a job try again. `awaited`: a read waits for the page that it has
+    /// programmed.
     #[inline]
     pub(super) fn follow_up(&mut self, awaited: bool) {
         if self.waits.awaits_refresh() && (self.ftl.take_relieved() || awaited) {
-            self.retry_barred();
+            self.retry_blocked();
         }
         self.start_jobs();
         if self.ftl.take_freed() && self.waits.for_space() > 0 {
@@ -173,7 +173,7 @@ impl<K: Kit> Sim<K> {
         slots.clone().map(Ppn::from_u32).any(|slot| {
             let owner = self.ftl.map().owner(slot);
             owner.is_some_and(|lpn| {
-                self.waits.barred.first(lpn).is_some() && self.ftl.find(lpn) == Some(slot)
+                self.waits.blocked.first(lpn).is_some() && self.ftl.find(lpn) == Some(slot)
             })
         })
     }
@@ -206,7 +206,7 @@ impl<K: Kit> Sim<K> {
             }
         }
         while let Some(block) = self.device.cells.as_mut().and_then(|cells| cells.take_failed()) {
-            self.ftl.condemn(block);
+            self.ftl.mark_bad(block);
         }
     }
 }

@@ -4,14 +4,14 @@ use super::Sim;
 use super::jobs::Stepped;
 use crate::device::{LANES, LaneId};
 use crate::ops::{NONE, Owner, PageOp};
-use ftl::{Hold, Kit, Lpn, OpView, Order, Queues, Waited, WriteCtx};
+use ftl::{Hold, Lpn, OpView, Order, PolicyTypes, Queues, Waited, WriteCtx};
 use kernel::Idx;
 use nand::{DieId, Ppn, Slots, Source, Tag};
 
 /// Waiting operations of other requests are counted up to this many.
 const COUNTED: usize = 64;
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// A host operation comes to a die.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, die: DieId, lane: LaneId, op: u32) {
@@ -182,8 +182,8 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// What is programmed next on a die that is programming takes in its data, where there is a register
-    /// for that. A job that keeps its die goes on before.
+    /// The next program of a die that is programming takes in its data, if there is a register for
+    /// that. A job that keeps its die goes first.
     #[cold]
     pub(super) fn load_next(&mut self, die: DieId) {
         let Some(runs) = self.device.programming(die) else { return };

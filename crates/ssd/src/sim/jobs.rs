@@ -4,11 +4,11 @@ use super::Sim;
 use crate::clock::Actor;
 use crate::device::LaneId;
 use crate::ops::{Owner, PageOp};
-use ftl::{Hold, JobId, Kit, Next};
+use ftl::{Hold, JobId, Next, PolicyTypes};
 use kernel::Idx;
 use nand::DieId;
 
-/// What became of a job that was asked for its next action.
+/// The result of asking a job for its next action.
 pub(super) enum Stepped {
     /// It has begun one on the die that asked.
     Began,
@@ -19,7 +19,7 @@ pub(super) enum Stepped {
     Away,
 }
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// Queues every job that wants to start or to go on.
     #[inline]
     pub(super) fn start_jobs(&mut self) {
@@ -106,7 +106,7 @@ impl<K: Kit> Sim<K> {
         self.device.insert(here, self.lane_of(id), op);
     }
 
-    /// What a die that has nothing else to do may do for the FTL: a job, and its operation.
+    /// The FTL's work for an idle die: a job, and its operation.
     pub(super) fn idle_work(&mut self, die: DieId) -> Option<(JobId, u32)> {
         if !self.ftl.offers_idle_work() || self.host_is_done() {
             return None;

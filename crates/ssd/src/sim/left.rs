@@ -4,10 +4,10 @@
 //! A result counts up to the end of the run, so this work is measured apart, by doing it.
 
 use super::Sim;
-use ftl::Kit;
+use ftl::PolicyTypes;
 use kernel::TimeSum;
 
-/// What a drive did after the end of a run, until it was at rest.
+/// The work of a drive after the end of a run, until it was at rest.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct WorkLeft {
     /// Pages moved.
@@ -18,9 +18,9 @@ pub struct WorkLeft {
     pub die_time: TimeSum,
 }
 
-impl<K: Kit> Sim<K> {
-    /// Lets the drive do what is left to do after the end of a run. Where its life ended, nothing can be
-    /// said of that.
+impl<K: PolicyTypes> Sim<K> {
+    /// Lets the drive do its remaining work after the end of a run. If its life ended, the
+    /// remaining work is not known.
     ///
     /// # Panics
     ///
@@ -46,7 +46,7 @@ impl<K: Kit> Sim<K> {
         })
     }
 
-    /// What was done up to now.
+    /// The work done so far.
     fn standing(&self) -> WorkLeft {
         let counts = self.ftl.counts();
         WorkLeft {

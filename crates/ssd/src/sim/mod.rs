@@ -1,22 +1,29 @@
-//! A drive in simulated time: the rooms, the door, and the loop between them.
+//! A drive in simulated time: its parts, its interface, and the loop between them.
 //!
-//! The rooms know nothing of each other. `host` has the requests inside and the write buffer,
-//! [`ftl`] the map and the jobs, `device` the dies and channels, [`wait`](self) whatever waits for a
-//! condition, `clock` the time. What leads from one room to the next stands here: `enter` takes
-//! a request apart and its pages to the FTL and a die, `jobs` does the same for the FTL's own work,
-//! `dispatch` lets a die choose and start, `conclude` says what follows when a command is done.
+//! The parts have no references to one another. `host` has the requests inside and the write
+//! buffer, [`ftl`] the map and the jobs, `device` the dies and channels. [`wait`](self) has the
+//! operations that wait for a condition, and `clock` the time.
+//! The steps from one part to the next are here. `take_in` brings a request through the controller
+//! and the link, and `enter` splits it. `read`, `write`, `write_buffer` and `program_buffer` bring its
+//! pages to a die, and `answer` answers it. `jobs` does the same for the FTL's own work. `dispatch`
+//! lets a die choose and start, and `conclude` has the steps after a finished command.
 
-mod barred;
+mod answer;
+mod blocked;
 mod conclude;
 mod dispatch;
 mod enter;
 mod jobs;
 mod left;
-mod load;
+mod program_buffer;
+mod read;
+mod take_in;
 #[cfg(test)]
 mod tests;
 mod wait;
 mod watch;
+mod write;
+mod write_buffer;
 
 pub use left::WorkLeft;
 pub use wait::WaitStats;
@@ -30,20 +37,22 @@ pub use crate::host::{
 use crate::clock::{Actor, Clock};
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device, Manner};
-use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Interface, Requests, Trays};
+use crate::host::{
+    Buffer, DriveInterface, Feeder, HostInterface, Inside, ProgramBuffers, Requests, RunningLoop,
+};
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
 use crate::server::assert_within;
-use ftl::{Cost, Ftl, Kit, Lpn, Order, Queues, Throttle, Waiting};
+use ftl::{Cost, Ftl, Lpn, Order, PolicyTypes, Queues, Throttle, Waiting};
 use kernel::{Dur, Idx, Time, TimeSum};
-use load::Reading;
 use nand::PlaneId;
 use policies::ArbitrationPolicy;
+use read::JoinedRead;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use wait::Waits;
-use watch::Watch;
-use workload::{Loop, Request, Source as Requester};
+use watch::RunWatch;
+use workload::{Loop, Request, RequestSource};
 
 /// Why [`Sim::advance`] came back.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -63,30 +72,30 @@ pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
 
 /// A drive in simulated time.
 ///
-/// Whoever has requests pushes them with [`Sim::submit`] and lets time pass with
-/// [`Sim::advance`]; [`Sim::run`] does so for a workload.
-pub struct Sim<K: Kit> {
-    /// What a read of a page that holds nothing costs.
+/// A client submits requests with [`Sim::submit`] and lets time pass with [`Sim::advance`].
+/// [`Sim::run`] does so for a workload.
+pub struct Sim<K: PolicyTypes> {
+    /// The cost of a read of a page that holds no data.
     unmapped_read: UnmappedRead,
-    /// What a read of a page on its way to flash costs.
+    /// The cost of a read of a page on its way to flash.
     pending_read: PendingRead,
     clock: Clock,
     requests: Requests,
-    /// Whoever pushes requests has no more.
+    /// The client has no more requests.
     closed: bool,
-    /// What a request passes before anything else, where that takes time.
-    front: Option<Box<Front>>,
-    /// There is a front, or there are flows: something is counted apart.
+    /// The host interface that a request passes first, if that takes time.
+    host_interface: Option<Box<HostInterface>>,
+    /// There is a host_interface, or there are flows: something is counted apart.
     apart: bool,
     buffer: Option<Buffer>,
-    /// Where writes wait for others, if one command programs several pages.
-    trays: Trays,
+    /// The program buffers in which writes wait for others, if one command programs several pages.
+    program_buffers: ProgramBuffers,
     /// How long, if nothing answers the host before.
     program_wait: Dur,
-    /// The pages of a tray: memory that is used again and again.
+    /// The pages of a program buffer, in memory that is reused.
     lpns: Vec<Lpn>,
     /// Reads of the request that is taken apart, where pages have several units.
-    readings: Vec<Reading>,
+    joined_reads: Vec<JoinedRead>,
     /// Whether they have.
     parts_of_pages: bool,
     /// Such a request is taken apart.
@@ -101,10 +110,10 @@ pub struct Sim<K: Kit> {
     queues: Queues,
     /// Pushes the requests of [`Sim::run`], which has it meanwhile.
     feeder: Option<Feeder>,
-    watch: Watch,
+    watch: RunWatch,
 }
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// A drive at time zero around a preconditioned FTL.
     pub fn new(drive: &Drive, mut ftl: Ftl<K>) -> Self {
         if let Some(limit) = drive.ftl.copyback {
@@ -112,16 +121,16 @@ impl<K: Kit> Sim<K> {
         }
         let geometry = *ftl.geometry();
         let (cost, order) = (&ftl.policies.cost, &ftl.policies.order);
-        let trays = ftl.trays() * (1 + usize::from(ftl.separates_urgent()));
-        let trays = Trays::new(trays, ftl.slots_per_program());
+        let program_buffers = ftl.program_buffers() * (1 + usize::from(ftl.separates_urgent()));
+        let program_buffers = ProgramBuffers::new(program_buffers, ftl.slots_per_program());
         let buffer = Buffer::new(&drive.buffer, geometry.page_size());
-        let by_page = trays.are_used() || buffer.is_some();
-        let front = Front::new(drive.link, drive.controller).map(Box::new);
+        let by_page = program_buffers.are_used() || buffer.is_some();
+        let host_interface = HostInterface::new(drive.link, drive.controller).map(Box::new);
         Self {
-            trays,
+            program_buffers,
             program_wait: drive.ftl.program_wait.unwrap_or(Dur::ZERO),
             lpns: Vec::new(),
-            readings: Vec::new(),
+            joined_reads: Vec::new(),
             parts_of_pages: geometry.units().per_page > 1,
             splits: false,
             unmapped_read: drive.ftl.unmapped_read,
@@ -129,8 +138,8 @@ impl<K: Kit> Sim<K> {
             clock: Clock::new(geometry.dies(), drive.cache.is_some()),
             requests: Requests::new(drive.host.queue_limit),
             closed: false,
-            apart: front.is_some(),
-            front,
+            apart: host_interface.is_some(),
+            host_interface,
             buffer,
             waits: Waits::new(geometry.dies(), by_page),
             device: Device::new(
@@ -146,7 +155,7 @@ impl<K: Kit> Sim<K> {
             waiting_total: 0,
             queues: cost.queues(),
             feeder: Some(Feeder::new(&drive.host)),
-            watch: Watch::new(&ftl),
+            watch: RunWatch::new(&ftl),
             ftl,
         }
     }
@@ -158,18 +167,19 @@ impl<K: Kit> Sim<K> {
 
     /// The same with the names of flows.
     pub(crate) fn record_by(&mut self, recording: Recording, sink: Sink, flows: Vec<String>) {
-        let look = watch::look(&self.requests, &self.waits, &self.device, self.clock.now);
-        self.watch.record(recording, sink, flows, &look, &self.ftl);
+        let drive_view =
+            watch::drive_view(&self.requests, &self.waits, &self.device, self.clock.now);
+        self.watch.record(recording, sink, flows, &drive_view, &self.ftl);
     }
 
-    /// Counts by flow, of so many.
+    /// Counts by flow, for `flows` flows.
     pub(crate) fn count_flows(&mut self, flows: usize) {
         self.apart |= flows > 0;
         self.requests.stats.flows = (0..flows).map(|_| nand::Each::default()).collect();
     }
 
-    /// Lets an arbiter choose between flows of these weights, with so many requests inside at most, in
-    /// the run that follows; `loops` are the closed ones.
+    /// Lets an arbiter choose between flows of these weights, with a limit of requests inside, in
+    /// the run that follows. `loops` are the closed ones.
     pub fn arbitrate(
         &mut self,
         settings: &Host,
@@ -186,7 +196,7 @@ impl<K: Kit> Sim<K> {
         self.feeder.as_mut().expect("the run has not begun").close_loops(loops);
     }
 
-    // ── The door ────────────────────────────────────────────────────────────────────────────────
+    // ── The interface ───────────────────────────────────────────────────────────────────────────
 
     /// Gives the drive a request that arrives now. `token` comes back when it is done. Returns how
     /// long the throttle holds it back.
@@ -215,8 +225,8 @@ impl<K: Kit> Sim<K> {
         self.clock.next().map(|(at, _)| at)
     }
 
-    /// Lets time pass until `until`, or until something is done, whichever comes first. What
-    /// happens at `until` itself comes before or after, in the order in which it was planned.
+    /// Lets time pass until `until`, or until something is done, whichever comes first. Events at
+    /// `until` itself come before or after, in the order in which they were planned.
     pub fn advance(&mut self, until: Option<Time>) -> Turn {
         if until != self.wakes_at() {
             self.wake_at(until);
@@ -255,7 +265,7 @@ impl<K: Kit> Sim<K> {
             Actor::Gate => self.gate_event(),
             Actor::Timer => self.timer_event(),
             Actor::Port => self.port_event(),
-            Actor::Trays => self.tray_event(),
+            Actor::ProgramBuffers => self.program_buffer_event(),
             Actor::Register(die) => self.register_event(die),
         }
         actor
@@ -269,7 +279,7 @@ impl<K: Kit> Sim<K> {
 
     /// From now on [`Sim::take_safe`] tells which data survive a loss of power, and a [`Completion`] whether
     /// a read failed.
-    pub fn tell_safe(&mut self) {
+    pub fn report_safe(&mut self) {
         self.device.unread = Some(FxHashSet::default());
         self.requests.safe = Some(VecDeque::new());
     }
@@ -280,8 +290,8 @@ impl<K: Kit> Sim<K> {
         self.requests.safe.as_mut()?.pop_front()
     }
 
-    /// Whoever pushes requests has no more: what the buffer holds is sent to flash, and once all is
-    /// served neither idle time nor policies go on.
+    /// The client has no more requests. The content of the buffer is sent to flash. Once all is
+    /// served, neither idle time nor policies continue.
     pub fn close(&mut self) {
         self.closed = true;
         self.empty_buffer();
@@ -298,11 +308,11 @@ impl<K: Kit> Sim<K> {
     /// Serves all requests of a source, and then what they set off.
     pub fn run(
         &mut self,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
-        let mut feeder = self.feeder.take().expect("nothing else runs");
+        let mut feeder = self.take_feeder();
         let result = self.feed(&mut feeder, source, total, progress);
         self.feeder = Some(feeder);
         result?;
@@ -321,16 +331,20 @@ impl<K: Kit> Sim<K> {
         served + self.watch.course.mark(&self.ftl.counts())
     }
 
-    /// Counts the arrival of a request that is about to be pushed by itself, not by [`Sim::run`].
-    pub(crate) fn note_arrival(&mut self, at: Time) {
-        let inside = self.inside();
-        self.feeder.as_mut().expect("nothing else runs").note_arrival(at, inside);
+    /// The feeder, for a session that pushes requests one by one; [`Sim::give_back`] ends that.
+    pub(crate) fn take_feeder(&mut self) -> Feeder {
+        self.feeder.take().expect("nothing else runs")
+    }
+
+    /// The feeder comes back, with what the report says of it.
+    pub(crate) fn give_back(&mut self, feeder: Feeder) {
+        self.feeder = Some(feeder);
     }
 
     fn feed(
         &mut self,
         feeder: &mut Feeder,
-        source: &mut dyn Requester,
+        source: &mut dyn RequestSource,
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
@@ -366,9 +380,14 @@ impl<K: Kit> Sim<K> {
         self.closed && self.requests.inside() == 0 && empty
     }
 
-    /// Writes wait for space, and nothing under way will make any. Where blocks were retired that
-    /// is the end of life: a plane has lost what garbage collection needs there before the drive
-    /// as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] says so.
+    /// Whether something may happen by itself while no request is inside.
+    pub(crate) fn acts_when_idle(&mut self) -> bool {
+        self.buffer.is_some() || self.ftl.offers_idle_work() || self.ftl.next_timer().is_some()
+    }
+
+    /// Writes wait for space, and nothing under way will make any. If blocks were retired, that is
+    /// the end of life: a plane has lost the blocks that garbage collection needs before the drive
+    /// as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] reports it.
     #[inline]
     fn has_no_way_on(&self) -> bool {
         self.waits.for_space() > 0 && self.ftl.counts().retired > 0 && self.is_at_rest()
@@ -379,24 +398,24 @@ impl<K: Kit> Sim<K> {
     fn is_at_rest(&self) -> bool {
         self.waiting_total == 0
             && self.device.ops.live() as usize
-                == self.waits.apart() + self.trays.held() + self.owing()
+                == self.waits.apart() + self.program_buffers.held() + self.unanswered()
             && !self.ftl.has_ready()
     }
 
     /// Writes that only wait for what they wrote to be in flash.
-    fn owing(&self) -> usize {
-        self.buffer.as_ref().map_or(0, Buffer::owing)
+    fn unanswered(&self) -> usize {
+        self.buffer.as_ref().map_or(0, Buffer::unanswered)
     }
 
-    /// Closes the books: what is under way is not counted.
+    /// Closes the accounts: work under way is not counted.
     ///
     /// # Panics
     /// The run has not come to its end.
     pub(crate) fn finish(&mut self) {
         self.device.sum_up(self.clock.now);
         self.device.forget_begun(self.ftl.array().state(), self.clock.now);
-        if let Some(front) = &self.front {
-            front.check_busy(self.clock.now);
+        if let Some(host_interface) = &self.host_interface {
+            host_interface.check_busy(self.clock.now);
         }
         if let Some(buffer) = &self.buffer {
             assert_within(buffer.port.busy_until(self.clock.now), self.clock.now, "port", 0);
@@ -416,7 +435,7 @@ impl<K: Kit> Sim<K> {
             .take(16)
             .collect();
         format!(
-            "ended with {} requests and {} operations unserved at {} ns: {} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
+            "ended with {} requests and {} operations unserved at {} ns. {} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
              blocks of the first planes: {free:?}",
             self.requests.inside(),
             self.device.ops.live(),
@@ -480,25 +499,25 @@ impl<K: Kit> Sim<K> {
         if self.worn_out_at().is_some() { Dur::ZERO } else { Dur::ns(ns) }
     }
 
-    /// What shows that the drive could not keep up with the arrivals, if it could not.
+    /// The evidence that the drive could not keep up with the arrivals, if it could not.
     pub fn overload(&self) -> Option<Overload> {
         let lives = self.worn_out_at().is_none();
         let feeder = self.feeder.as_ref().filter(|_| lives)?;
         feeder.overload(Time::from_ns(self.stats().end_ns))
     }
 
-    /// What the write buffer did, if there is one.
+    /// The counts of the write buffer, if there is one.
     pub fn buffer(&self) -> Option<BufferCounts> {
         self.buffer.as_ref().map(Buffer::counts)
     }
 
-    /// What the host's requests came to.
+    /// The totals of the host's requests.
     #[inline]
     pub fn stats(&self) -> &Stats {
         &self.requests.stats
     }
 
-    /// What dies and channels did.
+    /// The work of dies and channels.
     pub fn device_stats(&self) -> &DeviceStats {
         &self.device.stats
     }
@@ -528,18 +547,18 @@ impl<K: Kit> Sim<K> {
         self.cells().map_or(0, |cells| cells.counts().uncorrectable.total())
     }
 
-    /// What an arbiter between flows counted.
+    /// The counts of an arbiter between flows.
     pub(crate) fn arbiter_counters(&self) -> Vec<(&'static str, f64)> {
         self.feeder.as_ref().map_or_else(Vec::new, Feeder::arbiter_counters)
     }
 
     /// The closed loops.
-    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoop> {
+    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &RunningLoop> {
         self.feeder.iter().flat_map(Feeder::closed_loops)
     }
 }
 
-impl<K: Kit> Interface for Sim<K> {
+impl<K: PolicyTypes> DriveInterface for Sim<K> {
     #[inline]
     fn now(&self) -> Time {
         self.clock.now

@@ -1,4 +1,5 @@
-//! A die that reports failures: an operation that fails comes back to the FTL as failed, whoever wanted it.
+//! A die that reports failures: an operation that fails comes back to the FTL as failed, from every
+//! owner.
 
 use super::Sim;
 use crate::config::{Layers, load};
@@ -52,7 +53,7 @@ fn until_it_fails(fails: impl Fn(&PageOp) -> bool) -> String {
                 Request { at: Time::ZERO, offset, len: 4096, op, prio: Prio::Normal, flow: 0 };
             sim.submit(&request, n);
             while sim.take_done().is_none() {
-                // What begins now ends later.
+                // Operations that begin now end later.
                 sim.device.ops.fail(&fails);
                 sim.advance(sim.next_at());
             }

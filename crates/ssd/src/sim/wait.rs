@@ -1,10 +1,11 @@
 //! How an operation waits, apart from the lanes of a die: for a condition, in the order in which it
 //! came, at somebody's cost.
 //!
-//! Whoever makes a condition true asks [`Waits`] for those who waited for it, and lets them try
-//! again. A wait ends with [`Waits::release`] or one of its kin, which books the time.
+//! The code that makes a condition true asks [`Waits`] for the operations that waited for it, and
+//! lets them try again. A wait ends with [`Waits::release`] or one of its variants, which count the
+//! time.
 
-use super::barred::Barred;
+use super::blocked::BlockedReads;
 use crate::device::Lane;
 use crate::host::Data;
 use crate::ops::{NONE, Ops, PageOp};
@@ -15,7 +16,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// What an operation waits for.
+/// The condition that an operation waits for.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum Condition {
     /// A free block: a write without a slot. Garbage collection makes it.
@@ -62,7 +63,7 @@ pub(crate) struct Waits {
     space_operations: usize,
     /// How many of them write each page, if that is asked for.
     space_pages: Option<FxHashMap<Lpn, u32>>,
-    pub(super) barred: Barred,
+    pub(super) blocked: BlockedReads,
     room: VecDeque<(u32, Data)>,
     /// Pages being read for a modification, each with the operations that wait for it.
     pages: BTreeMap<Lpn, VecDeque<u32>>,
@@ -85,7 +86,7 @@ impl Waits {
             space: VecDeque::new(),
             space_operations: 0,
             space_pages: by_page.then(FxHashMap::default),
-            barred: Barred::default(),
+            blocked: BlockedReads::default(),
             room: VecDeque::new(),
             pages: BTreeMap::new(),
             page_operations: 0,
@@ -112,7 +113,7 @@ impl Waits {
             }
             Condition::Refresh => {
                 self.stats.refresh += 1;
-                self.barred.add(ops[op].lpn.expect("a read has a page"), op);
+                self.blocked.add(ops[op].lpn.expect("a read has a page"), op);
             }
             Condition::Page(lpn) => {
                 self.stats.page += 1;
@@ -134,7 +135,7 @@ impl Waits {
 
     /// Operations that wait here and are on no die: all but those for a program.
     pub(crate) fn apart(&self) -> usize {
-        self.space_operations + self.barred.len() + self.room.len() + self.page_operations
+        self.space_operations + self.blocked.len() + self.room.len() + self.page_operations
     }
 
     // ── Space ───────────────────────────────────────────────────────────────────────────────────
@@ -179,12 +180,12 @@ impl Waits {
     /// Whether reads wait for the refresh of a block.
     #[inline]
     pub(crate) fn awaits_refresh(&self) -> bool {
-        self.barred.len() > 0
+        self.blocked.len() > 0
     }
 
     /// How many do.
     pub(crate) fn for_refresh(&self) -> usize {
-        self.barred.len()
+        self.blocked.len()
     }
 
     // ── Pages ───────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,5 @@
-//! What is watched of a run and changes nothing in it: the record, marks along the way, whether a
-//! read met what the run wrote, and when the drive's life ended.
+//! Observations of a run that change nothing in it: the record, marks along the way, and the end of
+//! the drive's life. They also note whether a read met data that the run wrote.
 
 use super::Sim;
 use super::wait::Waits;
@@ -8,19 +8,19 @@ use crate::device::Device;
 use crate::host::{Inside, Requests};
 use crate::ops::Spent;
 use crate::progress::Interrupted;
-use crate::record::{Look, Recorder, Sink};
-use ftl::{Counts, Ftl, Kit};
+use crate::record::{DriveView, Recorder, Sink};
+use ftl::{Counts, Ftl, PolicyTypes};
 use kernel::{BitSet, Idx, Time};
 use nand::{BlockId, Source};
 
-/// Who watches.
-pub(super) struct Watch {
+/// The observers.
+pub(super) struct RunWatch {
     /// When so many blocks were retired that the drive ended.
     pub(super) worn_out_at: Option<Time>,
     /// When no more requests could come and the host's were done.
     pub(super) over_at: Option<Time>,
-    /// What the FTL had counted, every so many requests.
-    pub(super) course: Course,
+    /// The counts of the FTL at intervals of requests.
+    pub(super) course: RunCourse,
     /// Present until a read meets a page that was programmed in this run.
     pub(super) unmet: Option<Fresh>,
     recorder: Option<Box<Recorder>>,
@@ -28,28 +28,28 @@ pub(super) struct Watch {
     row_end: Time,
 }
 
-impl Watch {
-    pub(super) fn new<K: Kit>(ftl: &Ftl<K>) -> Self {
+impl RunWatch {
+    pub(super) fn new<K: PolicyTypes>(ftl: &Ftl<K>) -> Self {
         Self {
             worn_out_at: None,
             over_at: None,
-            course: Course::new(),
+            course: RunCourse::new(),
             unmet: Some(Fresh::since(ftl)),
             recorder: None,
             row_end: Time::MAX,
         }
     }
 
-    pub(super) fn record<K: Kit>(
+    pub(super) fn record<K: PolicyTypes>(
         &mut self,
         recording: Recording,
         sink: Sink,
         flows: Vec<String>,
-        look: &Look<'_>,
+        drive_view: &DriveView<'_>,
         ftl: &Ftl<K>,
     ) {
         let mut recorder = Recorder::new(recording, sink, flows);
-        recorder.begin(look, ftl);
+        recorder.begin(drive_view, ftl);
         self.row_end = recorder.row_end();
         self.recorder = Some(Box::new(recorder));
     }
@@ -59,7 +59,7 @@ impl Watch {
         self.row_end
     }
 
-    /// Whether whoever takes the record has had enough.
+    /// Whether the receiver of the record has stopped.
     pub(super) fn is_stopped(&self) -> bool {
         self.recorder.as_ref().is_some_and(|r| r.is_stopped())
     }
@@ -73,14 +73,14 @@ impl Watch {
     }
 }
 
-/// What the recorder sees at an instant after which nothing has happened.
-pub(super) fn look<'a>(
+/// The recorder's view at an instant after which nothing has happened.
+pub(super) fn drive_view<'a>(
     requests: &'a Requests,
     waits: &Waits,
     device: &'a Device,
     at: Time,
-) -> Look<'a> {
-    Look {
+) -> DriveView<'a> {
+    DriveView {
         at,
         stalled: waits.stats.space,
         stats: &requests.stats,
@@ -90,14 +90,14 @@ pub(super) fn look<'a>(
     }
 }
 
-impl<K: Kit> Sim<K> {
+impl<K: PolicyTypes> Sim<K> {
     /// Ends the rows of the series that are over before `now`.
     #[cold]
     pub(super) fn end_rows(&mut self, now: Time) {
         while now > self.watch.row_end {
             let Some(recorder) = &mut self.watch.recorder else { return };
             recorder.end_row(
-                &look(&self.requests, &self.waits, &self.device, self.watch.row_end),
+                &drive_view(&self.requests, &self.waits, &self.device, self.watch.row_end),
                 &self.ftl,
             );
             self.watch.row_end = recorder.row_end();
@@ -108,16 +108,17 @@ impl<K: Kit> Sim<K> {
     pub(crate) fn end_record(&mut self) -> Result<(), Interrupted> {
         let Some(recorder) = self.watch.recorder.take() else { return Ok(()) };
         self.watch.row_end = Time::MAX;
-        if recorder
-            .finish(&look(&self.requests, &self.waits, &self.device, self.clock.now), &self.ftl)
-        {
+        if recorder.finish(
+            &drive_view(&self.requests, &self.waits, &self.device, self.clock.now),
+            &self.ftl,
+        ) {
             return Ok(());
         }
         Err(Interrupted::Stopped)
     }
 }
 
-/// Where the drive stood when the run began: which pages it has programmed since.
+/// The state of the drive when the run began: it shows which pages the run has programmed.
 pub(crate) struct Fresh {
     /// Blocks that were complete.
     complete: BitSet,
@@ -126,7 +127,7 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
-    pub(crate) fn since<K: Kit>(ftl: &Ftl<K>) -> Self {
+    pub(crate) fn since<K: PolicyTypes>(ftl: &Ftl<K>) -> Self {
         let mut fresh = Self { complete: BitSet::new(ftl.geometry().blocks()), open: Vec::new() };
         for block in (0..ftl.geometry().blocks()).map(BlockId::new) {
             match ftl.array().next_page(block) {
@@ -140,13 +141,13 @@ impl Fresh {
 
     /// Whether a slot of a block was programmed since. Most drives are read where they were complete.
     #[inline]
-    pub(crate) fn has<K: Kit>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
+    pub(crate) fn has<K: PolicyTypes>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
         let stands = self.complete.get(block.index()) && !ftl.has_erased();
         !stands && self.is_since(ftl, block, slot)
     }
 
     #[inline(never)]
-    fn is_since<K: Kit>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
+    fn is_since<K: PolicyTypes>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
         if ftl.array().erases()[block] > 0 {
             return true;
         }
@@ -198,12 +199,12 @@ const MOST: usize = 4096;
 const FIRST: u64 = 64;
 
 /// Marks along a run, in memory that does not grow with it.
-pub(crate) struct Course {
+pub(crate) struct RunCourse {
     marks: Vec<Stretch>,
     step: u64,
 }
 
-impl Course {
+impl RunCourse {
     pub(crate) fn new() -> Self {
         Self { marks: Vec::with_capacity(MOST), step: FIRST }
     }
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn halves_are_halves_however_long_the_run() {
         for requests in [200_u64, 5_000, 1_000_000] {
-            let mut course = Course::new();
+            let mut course = RunCourse::new();
             let mut counts = Counts::default();
             let mut due = FIRST;
             for n in 1..=requests {
@@ -264,7 +265,7 @@ mod tests {
             assert!(first.reclaimed.abs_diff(second.reclaimed) <= off / 5 + 1);
         }
         // Nothing happened; nothing was written; all was written before the first mark.
-        let mut course = Course::new();
+        let mut course = RunCourse::new();
         assert_eq!(course.halves(Stretch::default()), None);
         let _ = course.mark(&Counts::default());
         assert_eq!(course.halves(Stretch::default()), None);

@@ -164,8 +164,8 @@ fn fast_pages_and_disturbed_pages_are_those_of_the_text() {
         energy.program_joules(&drive.timing, level, drive.geometry.page_type(page)) * 1e6
     };
     assert!(
-        (micro(Level::Medium, 1) - 43.25).abs() < 0.01
-            && (micro(Level::Medium, 2) - 187.4).abs() < 0.05
+        (micro(Level::MediumCost, 1) - 43.25).abs() < 0.01
+            && (micro(Level::MediumCost, 2) - 187.4).abs() < 0.05
     );
     assert!((energy.read[0].as_joules() * 1e6 - 12.45).abs() < 0.01);
     assert!((energy.erase.as_joules() * 1e6 - 318.8).abs() < 0.05);

@@ -113,7 +113,7 @@ error[config::too-few-spare]: GC needs 6 free blocks per plane, this drive has 3
     );
     // A mistake in another key of the section does not hide it.
     let both = with("spare-factor = 0.25", "spare-factor = 0.05\nmapping = \"block\"");
-    assert_eq!(kinds(&file(both).errors()), [Kind::TooFewSpare, Kind::Value]);
+    assert_eq!(kinds(&file(both).errors()), [ConfigErrorKind::TooFewSpare, ConfigErrorKind::Value]);
     let tiny = with("blocks-per-plane = 64", "blocks-per-plane = 4");
     let help = file(tiny).errors()[0].help.clone().unwrap();
     assert!(help.ends_with("a plane has 4 blocks in all, so give it more"), "{help}");
@@ -267,27 +267,27 @@ victim = { name = "d-choices", choices = 0 }
 fn an_error_does_not_bring_others_with_it() {
     // A size that cannot be read leaves nothing to say about capacity, and is not missing.
     let cases = [
-        (with("channels = 2", "channels = \"2\""), Kind::Type),
-        (with("page-size = \"4KiB\"", "page-size = 4096"), Kind::Unit),
-        (with("spare-factor", "spair-factor"), Kind::UnknownKey),
-        (with("spare-factor = 0.25", "spare-factor = 25"), Kind::Value),
-        (with("[timing]", "[timings]"), Kind::UnknownKey),
-        (with("read = \"50us\"", "read = 50"), Kind::Unit),
-        (with("bus = \"included\"", "bus = \"inclued\""), Kind::Value),
-        (GOOD.replace("[ftl]", "[ftl]\ngc = 3"), Kind::Type),
+        (with("channels = 2", "channels = \"2\""), ConfigErrorKind::Type),
+        (with("page-size = \"4KiB\"", "page-size = 4096"), ConfigErrorKind::Unit),
+        (with("spare-factor", "spair-factor"), ConfigErrorKind::UnknownKey),
+        (with("spare-factor = 0.25", "spare-factor = 25"), ConfigErrorKind::Value),
+        (with("[timing]", "[timings]"), ConfigErrorKind::UnknownKey),
+        (with("read = \"50us\"", "read = 50"), ConfigErrorKind::Unit),
+        (with("bus = \"included\"", "bus = \"inclued\""), ConfigErrorKind::Value),
+        (GOOD.replace("[ftl]", "[ftl]\ngc = 3"), ConfigErrorKind::Type),
         (
             format!(
                 "geometry = 3\n{}",
                 with("[geometry]", "[host]\n").split("[host]").next().unwrap()
             ),
-            Kind::Type,
+            ConfigErrorKind::Type,
         ),
     ];
     for (text, kind) in cases {
         let errors = file(text.clone()).errors();
-        let of_section = errors.iter().filter(|e| e.kind != Kind::Missing);
+        let of_section = errors.iter().filter(|e| e.kind != ConfigErrorKind::Missing);
         assert_eq!(of_section.count(), 1, "{text}\n{}", render(&errors, false));
-        assert_eq!(errors.iter().find(|e| e.kind != Kind::Missing).unwrap().kind, kind);
+        assert_eq!(errors.iter().find(|e| e.kind != ConfigErrorKind::Missing).unwrap().kind, kind);
         if !text.starts_with("geometry") {
             assert_eq!(errors.len(), 1, "{text}\n{}", render(&errors, false));
         }
@@ -299,289 +299,345 @@ fn each_wrong_value_has_its_kind_and_message() {
     const PHYSICS: &str = "physics = { program = \"600us\", sense = \"10us\", transfer = \"20us\", \
                            retention = \"1y\"";
     let extra = |section: &str| format!("{GOOD}\n{section}\n");
-    let cases: &[(String, Kind, &str)] = &[
-        (with("channels = 2", "channels = "), Kind::Syntax, "this is not TOML"),
-        (with("channels = 2", "channels = 2\nchannels = 3"), Kind::Syntax, "this is not TOML"),
+    let cases: &[(String, ConfigErrorKind, &str)] = &[
+        (with("channels = 2", "channels = "), ConfigErrorKind::Syntax, "this is not TOML"),
+        (
+            with("channels = 2", "channels = 2\nchannels = 3"),
+            ConfigErrorKind::Syntax,
+            "this is not TOML",
+        ),
         (
             with("channels = 2", "channels = 99999999999999999999"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "this is not a whole number",
         ),
-        (with("channels = 2", "channels = 2x"), Kind::Syntax, "this is not TOML"),
-        (with("0.25", "0.2.5"), Kind::Syntax, "this is not TOML"),
+        (with("channels = 2", "channels = 2x"), ConfigErrorKind::Syntax, "this is not TOML"),
+        (with("0.25", "0.2.5"), ConfigErrorKind::Syntax, "this is not TOML"),
         (
             with("channels = 2", "channels = -1"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`geometry.channels` must be at least 0",
         ),
-        (with("channels = 2", "channels = 0"), Kind::Value, "`geometry.channels` is 0"),
+        (with("channels = 2", "channels = 0"), ConfigErrorKind::Value, "`geometry.channels` is 0"),
         (
             with("channels = 2", "channels = 2.5"),
-            Kind::Type,
+            ConfigErrorKind::Type,
             "`geometry.channels` must be a whole number",
         ),
         (
             with("pages-per-block = 16", "pages-per-block = 16384"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`geometry.pages-per-block` is 16384",
         ),
         (
             with("channels = 2", "channels = 4096")
                 .replace("chips-per-channel = 2", "chips-per-channel = 17"),
-            Kind::Geometry,
+            ConfigErrorKind::Geometry,
             "the number of dies is 69632, and the limit is 65536",
         ),
         (
             with("blocks-per-plane = 64", "blocks-per-plane = 16777216")
                 .replace("= 16\n", "= 4096\n"),
-            Kind::Geometry,
+            ConfigErrorKind::Geometry,
             "the drive has 549755813888 physical pages, and page numbers end at 4294967294; larger pages make fewer",
         ),
-        (with("4KiB", "2GiB"), Kind::Value, "`geometry.page-size` is 2GiB"),
-        (with("4KiB", "4KB"), Kind::Value, "a page of 4kB is no multiple of a sector of 512B"),
+        (with("4KiB", "2GiB"), ConfigErrorKind::Value, "`geometry.page-size` is 2GiB"),
+        (
+            with("4KiB", "4KB"),
+            ConfigErrorKind::Value,
+            "a page of 4kB is not a multiple of a sector of 512B",
+        ),
         (
             extra("[host]\nsector = \"0B\""),
-            Kind::Value,
-            "a page of 4KiB is no multiple of a sector of 0B",
+            ConfigErrorKind::Value,
+            "a page of 4KiB is not a multiple of a sector of 0B",
         ),
         (
             with("read = \"50us\"", "read = [\"50us\", \"60us\", \"70us\"]"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`timing.read` has 3 values, and the cells have 2 page types (`geometry.bits-per-cell`)",
         ),
-        (with("read = \"50us\"", "read = []"), Kind::Value, "`timing.read` has 0 values"),
-        (with("3ms", "3h"), Kind::Value, "`timing.erase` is 3h, longer than any flash takes"),
+        (
+            with("read = \"50us\"", "read = []"),
+            ConfigErrorKind::Value,
+            "`timing.read` has 0 values",
+        ),
+        (
+            with("3ms", "3h"),
+            ConfigErrorKind::Value,
+            "`timing.erase` is 3h, longer than any flash takes",
+        ),
         (
             with("program = \"600us\"", "levels = { high = { program = \"1ms\" } }"),
-            Kind::Conflict,
+            ConfigErrorKind::Conflict,
             "`timing.read` and `timing.levels` exclude each other",
         ),
         (
             with("\"included\"", "{ rate = \"1kT/s\", width-bits = 65, command = \"1us\" }"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`timing.bus.width-bits` must be at most 64",
         ),
         (
             with("\"included\"", "{ rate = \"0.001kT/s\", command = \"1us\" }"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "a page takes 4096s on this bus, longer than any flash takes",
         ),
         (
             with("\"included\"", "{ rate = \"40MB/s\", command = \"1us\" }"),
-            Kind::Unit,
+            ConfigErrorKind::Unit,
             "`timing.bus.rate` is not a rate",
         ),
         (
             with("spare-factor = 0.25", "spare-factor = 0.25\nlogical-capacity = \"8MiB\""),
-            Kind::Conflict,
+            ConfigErrorKind::Conflict,
             "`ftl.spare-factor` and `ftl.logical-capacity` exclude each other",
         ),
         (
             with("spare-factor = 0.25", "over-provisioning = 0.0"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`ftl.over-provisioning` is 0, and it must be above 0",
         ),
-        (extra("[precondition]\nfill = 90"), Kind::Value, "`precondition.fill` is 90, not a share"),
-        (extra("[precondition]\nfill = 0.0"), Kind::Value, "`precondition.fill` is 0, not a share"),
+        (
+            extra("[precondition]\nfill = 90"),
+            ConfigErrorKind::Value,
+            "`precondition.fill` is 90, not a share",
+        ),
+        (
+            extra("[precondition]\nfill = 0.0"),
+            ConfigErrorKind::Value,
+            "`precondition.fill` is 0, not a share",
+        ),
         (
             extra("[precondition]\nfill = \"90%\""),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`precondition.fill` is none, touched, full or a share, not \"90%\"",
         ),
         (
             extra("[precondition]\nfill = true"),
-            Kind::Type,
+            ConfigErrorKind::Type,
             "`precondition.fill` must be \"none\", \"touched\", \"full\" or a share",
         ),
-        (extra("[workload]\nrate = 0"), Kind::Value, "`workload.rate` is 0, not requests a second"),
+        (
+            extra("[workload]\nrate = 0"),
+            ConfigErrorKind::Value,
+            "`workload.rate` is 0, not requests a second",
+        ),
         (
             extra("[workload]\nrate = 5\narrivals = { poisson = { iops = 5 } }"),
-            Kind::Conflict,
+            ConfigErrorKind::Conflict,
             "`workload.rate` and `workload.arrivals` exclude each other",
         ),
         (
             with("0.25", "1.0"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`ftl.spare-factor` is 1, and it must lie between 0 and 1",
         ),
-        (with("0.25", "nan"), Kind::Value, "`ftl.spare-factor` must be finite"),
+        (with("0.25", "nan"), ConfigErrorKind::Value, "`ftl.spare-factor` must be finite"),
         (
             with("spare-factor = 0.25", "logical-capacity = \"33MiB\""),
-            Kind::OverCapacity,
+            ConfigErrorKind::OverCapacity,
             "33MiB exported, but the drive has 32MiB of flash",
         ),
         (
             with("spare-factor = 0.25", "logical-capacity = \"1TB\""),
-            Kind::OverCapacity,
+            ConfigErrorKind::OverCapacity,
             "1TB exported, but the drive has 32MiB of flash",
         ),
         (
             with("0.25", "0.9999"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "0 pages exported, fewer than the drive has planes (8)",
         ),
-        (extra("[ftl.gc]\nstart = 1"), Kind::Value, "`ftl.gc.start` is 1, and the least is 2"),
-        (extra("[ftl.gc]\nstart = 4"), Kind::Value, "`ftl.gc.stop` is 3, below `ftl.gc.start`, 4"),
+        (
+            extra("[ftl.gc]\nstart = 1"),
+            ConfigErrorKind::Value,
+            "`ftl.gc.start` is 1, and the least is 2",
+        ),
+        (
+            extra("[ftl.gc]\nstart = 4"),
+            ConfigErrorKind::Value,
+            "`ftl.gc.stop` is 3, below `ftl.gc.start`, 4",
+        ),
         (
             extra("[ftl.gc]\nbackground-stop = 2"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`ftl.gc.background-stop` is 2, below `ftl.gc.stop`, 3",
         ),
-        (extra("[host]\nspeed = 0"), Kind::Value, "`host.speed` is 0, not a speed-up factor"),
-        (extra("[host]\nspeed = inf"), Kind::Value, "`host.speed` must be finite"),
-        (extra("[host]\nqueue-depth = 0"), Kind::Value, "`host.queue-depth` must be at least 1"),
-        (extra("[host]\nqueue-limit = 0"), Kind::Value, "`host.queue-limit` must be at least 1"),
+        (
+            extra("[host]\nspeed = 0"),
+            ConfigErrorKind::Value,
+            "`host.speed` is 0, not a speed-up factor",
+        ),
+        (extra("[host]\nspeed = inf"), ConfigErrorKind::Value, "`host.speed` must be finite"),
+        (
+            extra("[host]\nqueue-depth = 0"),
+            ConfigErrorKind::Value,
+            "`host.queue-depth` must be at least 1",
+        ),
+        (
+            extra("[host]\nqueue-limit = 0"),
+            ConfigErrorKind::Value,
+            "`host.queue-limit` must be at least 1",
+        ),
         (
             extra("[buffer]\nsize = \"1KiB\""),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`buffer.size` is 1KiB, which is 0 pages",
         ),
         (
             extra("[buffer]\nflush-above = 1.5"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`buffer.flush-above` is 1.5, not a share",
         ),
         (
             extra("[host]\nmode = 3"),
-            Kind::Type,
+            ConfigErrorKind::Type,
             "`host.mode` must be \"timestamps\", \"shifted\", \"queue-depth\" or \"think-time\"",
         ),
         (
             with("endurance = 3000", "endurance = 0"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`reliability.endurance` must be at least 1",
         ),
         (
             with("endurance = 3000", "endurance = 3000\ncorrectable = [4e-3, 4e-3, 1e-2]"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`reliability.correctable` is [0.004, 0.004, 0.01]",
         ),
         (
             with("endurance = 3000", "endurance = 3000\ncorrectable = [4e-3, 1e-2]"),
-            Kind::Type,
+            ConfigErrorKind::Type,
             "`reliability.correctable` must be three numbers",
         ),
         (
             with("endurance = 3000", "endurance = 3000\ncode-rate = 1.5"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`reliability.code-rate` is 1.5",
         ),
         (
             with("endurance = 3000", "endurance = 3000\ntarget = \"1h\""),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`reliability.target` is 1h",
         ),
         (
             with("endurance = 3000", "endurance = 3000\ninitial-cycles = 3000"),
-            Kind::Conflict,
+            ConfigErrorKind::Conflict,
             "`reliability.initial-cycles` is 3000, and blocks endure 3000: the drive would be \
              worn out before the run",
         ),
         (
             with(PLAIN, &format!("{PHYSICS}, steps = [9, 12, 12] }}")),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`timing.physics.steps` is [9, 12, 12], and steps must rise",
         ),
         (
             with(PLAIN, &format!("{PHYSICS}, steps = [9, 12, 40] }}")),
-            Kind::Conflict,
+            ConfigErrorKind::Conflict,
             "data written with step 40 at 3000 cycles have 9.58e-2 wrong bits after 1y, more than \
              any sensing corrects",
         ),
         (
             with(PLAIN, &format!("{PLAIN}\n{PHYSICS}, steps = [9, 12, 16] }}")),
-            Kind::Conflict,
+            ConfigErrorKind::Conflict,
             "`timing.read` and `timing.physics` exclude each other",
         ),
         (
             extra("[energy]\nread = \"3uJ\""),
-            Kind::Missing,
+            ConfigErrorKind::Missing,
             "`[energy]` does not give `program` and `erase`",
         ),
         (
             extra("[energy]\nread = \"3mW\"\nprogram = \"3uJ\"\nerase = \"3uJ\""),
-            Kind::Unit,
+            ConfigErrorKind::Unit,
             "`energy.read` is not an energy",
         ),
         (
             extra(
                 "[energy]\nread = [\"1uJ\", \"2uJ\", \"3uJ\"]\nprogram = \"3uJ\"\nerase = \"3uJ\"",
             ),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`energy.read` has 3 values, and the cells have 2 page types (`geometry.bits-per-cell`)",
         ),
         (
             extra("[pages]\norder = \"shade\""),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`pages.order` is cyclic, shadow or shadow-pairs, not \"shade\"",
         ),
         (
             with("bits-per-cell = 2", "bits-per-cell = 3") + "\n[pages]\norder = \"shadow\"",
-            Kind::Conflict,
+            ConfigErrorKind::Conflict,
             "`pages.order` \"shadow\" is for cells of two bits, and blocks with a number of pages \
              that is even",
         ),
-        (extra("[measured]\nchips = 3"), Kind::UnknownKey, "`measured` is not a setting"),
-        (extra("[run]\nseed = -1"), Kind::Value, "`run.seed` must be at least 0"),
+        (
+            extra("[measured]\nchips = 3"),
+            ConfigErrorKind::UnknownKey,
+            "`measured` is not a setting",
+        ),
+        (extra("[run]\nseed = -1"), ConfigErrorKind::Value, "`run.seed` must be at least 0"),
         (
             extra("[run]\nkeep-requests = 0"),
-            Kind::Type,
+            ConfigErrorKind::Type,
             "`run.keep-requests` must be true or false",
         ),
         (
             extra("[run]\nseries-interval = \"500ns\""),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`run.series-interval` is 500ns",
         ),
         (
             extra("[run]\nseries-interval = \"automatic\""),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`run.series-interval` is auto or a time, not \"automatic\"",
         ),
         (
             extra("[run]\nseries-interval = 5"),
-            Kind::Unit,
+            ConfigErrorKind::Unit,
             "`run.series-interval` is a time and needs a unit",
         ),
-        (extra("[workload]\nrequests = 0"), Kind::Value, "`workload.requests` must be at least 1"),
+        (
+            extra("[workload]\nrequests = 0"),
+            ConfigErrorKind::Value,
+            "`workload.requests` must be at least 1",
+        ),
         (
             extra("[workload]\nsize = 4096"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "`workload.size` is not what a generator takes",
         ),
         (
             extra("[workload]\nshift = 63"),
-            Kind::Unit,
+            ConfigErrorKind::Unit,
             "`workload.shift` is an offset and needs a unit",
         ),
         (
             extra("[workload]\npattern = \"zipf\""),
-            Kind::UnknownKey,
+            ConfigErrorKind::UnknownKey,
             "`workload.pattern` is not a setting",
         ),
         (
             extra("[policies]\nvictim = 3"),
-            Kind::Type,
+            ConfigErrorKind::Type,
             "`policies.victim` must be a policy's name or a table",
         ),
         (
             extra("[policies]\nvictim = { d = 3 }"),
-            Kind::Policy,
+            ConfigErrorKind::Policy,
             "`policies.victim` does not say which policy",
         ),
         (
             extra("[sources]\n\"timing.earse\" = \"x\""),
-            Kind::UnknownKey,
+            ConfigErrorKind::UnknownKey,
             "`[sources]` speaks of \"timing.earse\", which is not a setting",
         ),
-        (extra("[sources]\ntiming = 3"), Kind::Type, "`sources.timing` must be text"),
+        (extra("[sources]\ntiming = 3"), ConfigErrorKind::Type, "`sources.timing` must be text"),
         (
             format!("schema = \"floatgate.drive/9\"\n{GOOD}"),
-            Kind::Value,
+            ConfigErrorKind::Value,
             "\"floatgate.drive/9\" is not the format expected here",
         ),
-        (format!("name = \"\"\n{GOOD}"), Kind::Value, "`name` must be one line of text"),
-        (format!("name = 1979-05-27\n{GOOD}"), Kind::Type, "`name` must be text"),
+        (format!("name = \"\"\n{GOOD}"), ConfigErrorKind::Value, "`name` must be one line of text"),
+        (format!("name = 1979-05-27\n{GOOD}"), ConfigErrorKind::Type, "`name` must be text"),
     ];
     for (text, kind, message) in cases {
         let errors = file(text.clone()).errors();
@@ -629,9 +685,9 @@ fn arguments_that_are_none() {
     }
     let deep = format!("{}=1", vec!["a"; 100_000].join("."));
     let deep = Case { file: GOOD.into(), set: &[&deep], ..Case::default() };
-    assert_eq!(kinds(&deep.errors()), [Kind::Argument]);
+    assert_eq!(kinds(&deep.errors()), [ConfigErrorKind::Argument]);
     let seed = Case { file: GOOD.into(), seed: Some(u64::MAX), ..Case::default() };
-    assert_eq!(kinds(&seed.errors()), [Kind::Argument]);
+    assert_eq!(kinds(&seed.errors()), [ConfigErrorKind::Argument]);
 }
 
 #[test]
@@ -639,7 +695,7 @@ fn several_texts_are_shown_together_and_in_colour() {
     let text = "base = \"agcr\"\n[geometry]\npage-size = \"1000B\"\n";
     file(text).shows(
         r#"
-error[config::value]: a page of 1kB is no multiple of a sector of 512B
+error[config::value]: a page of 1kB is not a multiple of a sector of 512B
   --> agcr:42:10
    |
 42 | sector = "512B"

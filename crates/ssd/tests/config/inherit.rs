@@ -22,7 +22,7 @@ fn a_file_overrides_its_base() {
     let drive = file("base = \"agcr\"\n[ftl.gc]\nstop = 9\n[timing]\nerase = \"4ms\"").drive();
     assert_eq!((drive.ftl.gc.start, drive.ftl.gc.stop), (2, 9));
     assert_eq!(drive.timing.erase, Dur::ms(4));
-    assert_eq!(drive.timing.read(Level::Low, 0), Dur::us(310));
+    assert_eq!(drive.timing.read(Level::LowCost, 0), Dur::us(310));
     // Its name and summary are its own.
     assert_eq!((drive.name.as_str(), drive.summary.as_str()), ("drive", "based on agcr"));
 }
@@ -39,14 +39,14 @@ fn a_chosen_capacity_displaces_the_one_below() {
 fn plain_times_displace_levels_and_the_other_way_round() {
     let plain = file("base = \"agcr\"\n[timing]\nread = \"50us\"\nprogram = \"600us\"").drive();
     assert!(!plain.has_levels);
-    assert_eq!(plain.timing.read(Level::Low, 1), Dur::us(50));
+    assert_eq!(plain.timing.read(Level::LowCost, 1), Dur::us(50));
     let levels = "{ high = { program = \"3us\", read = \"1us\" }, medium = { program = \"2us\", \
                   read = \"2us\" }, low = { program = \"1us\", read = [\"3us\", \"4us\"] } }";
     let set = format!("timing.levels={levels}");
     let drive = Case { file: GOOD.into(), set: &[&set], ..Case::default() }.drive();
     assert!(drive.has_levels);
-    assert_eq!(drive.timing.program(Level::High, 0), Dur::us(3));
-    assert_eq!(drive.timing.read(Level::Low, 1), Dur::us(4));
+    assert_eq!(drive.timing.program(Level::HighCost, 0), Dur::us(3));
+    assert_eq!(drive.timing.read(Level::LowCost, 1), Dur::us(4));
     // Half of one is not filled from the other.
     let half = file("base = \"agcr\"\n[timing]\nread = \"50us\"");
     assert_eq!(half.errors()[0].message, "`[timing]` does not give `program`");
@@ -94,7 +94,10 @@ fn a_chip_lies_below_the_keys_of_its_file_and_above_its_base() {
     // On the command line it lies above the file, but below what else is set there.
     let set: &[&str] = &["chip=fast", "timing.read=9us"];
     let drive = Case { file: GOOD.into(), library, set, ..Case::default() }.drive();
-    assert_eq!((drive.timing.erase, drive.timing.read(Level::High, 0)), (Dur::ms(5), Dur::us(9)));
+    assert_eq!(
+        (drive.timing.erase, drive.timing.read(Level::HighCost, 0)),
+        (Dur::ms(5), Dur::us(9))
+    );
     assert_eq!(drive.sources["timing.read"], "--set");
 }
 
@@ -104,7 +107,10 @@ fn a_chip_may_inherit_from_a_chip() {
     let library: &[(&str, &str)] = &[("fast", CHIP), ("slow", slow)];
     let text = "base = \"agcr\"\nchip = \"slow\"";
     let drive = Case { file: text.into(), library, ..Case::default() }.drive();
-    assert_eq!((drive.timing.erase, drive.timing.read(Level::High, 0)), (Dur::ms(9), Dur::us(20)));
+    assert_eq!(
+        (drive.timing.erase, drive.timing.read(Level::HighCost, 0)),
+        (Dur::ms(9), Dur::us(20))
+    );
 }
 
 #[test]
@@ -171,7 +177,7 @@ fn cycles_strangers_and_wrong_kinds_are_refused() {
         policy: &[],
         seed: None,
     });
-    assert_eq!(kinds(&endless.unwrap_err()), [Kind::Inherit]);
+    assert_eq!(kinds(&endless.unwrap_err()), [ConfigErrorKind::Inherit]);
 }
 
 #[test]

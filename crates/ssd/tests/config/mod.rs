@@ -7,7 +7,7 @@ mod mutate;
 mod presets;
 mod resolved;
 
-use floatgate_ssd::config::{ConfigError, Drive, Kind, Layers, load, render};
+use floatgate_ssd::config::{ConfigError, ConfigErrorKind, Drive, Layers, load, render};
 use floatgate_ssd::presets::{chips, presets};
 
 /// A small drive with nothing wrong.
@@ -90,6 +90,6 @@ fn file(text: impl Into<String>) -> Case<'static> {
     Case { file: text.into(), ..Case::default() }
 }
 
-fn kinds(errors: &[ConfigError]) -> Vec<Kind> {
+fn kinds(errors: &[ConfigError]) -> Vec<ConfigErrorKind> {
     errors.iter().map(|e| e.kind).collect()
 }

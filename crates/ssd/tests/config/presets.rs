@@ -1,14 +1,14 @@
 //! The drives and chips that come with floatgate.
 
 use super::*;
-use floatgate_ssd::config::{Table, Value, located, schema};
+use floatgate_ssd::config::{TomlTable, Value, located, schema};
 use kernel::{Bytes, Dur};
 use nand::{Bus, Level};
 use std::collections::BTreeMap;
 
 /// The settings of a text, by path; a quoted key may have a path of its own.
 fn settings(text: &str) -> BTreeMap<String, Value> {
-    fn add(table: &Table, path: &str, found: &mut BTreeMap<String, Value>) {
+    fn add(table: &TomlTable, path: &str, found: &mut BTreeMap<String, Value>) {
         for (key, entry) in &table.0 {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             match &entry.node.value {
@@ -46,7 +46,7 @@ fn the_agcr_drive_is_the_papers() {
     assert_eq!((drive.logical_pages, drive.has_levels), (7_549_747, true));
     assert!((drive.spare_factor - 0.1).abs() < 1e-6);
     for (level, program, read) in
-        [(Level::High, 800, 70), (Level::Medium, 600, 170), (Level::Low, 450, 310)]
+        [(Level::HighCost, 800, 70), (Level::MediumCost, 600, 170), (Level::LowCost, 450, 310)]
     {
         assert_eq!(drive.timing.program(level, 1), Dur::us(program));
         assert_eq!(drive.timing.read(level, 1), Dur::us(read));
@@ -61,12 +61,12 @@ fn the_agcr_drive_is_the_papers() {
 #[test]
 fn the_chips_have_their_page_types() {
     let mango = preset("c-mlc64");
-    let times = [0, 1].map(|page| mango.timing.program(Level::Medium, page));
+    let times = [0, 1].map(|page| mango.timing.program(Level::MediumCost, page));
     assert_eq!(times, [Dur::us(327), Dur::us(1418)]);
     let bus = Bus::Modelled { command: Dur::ns(210), page: Dur::ns(245_760) };
     assert_eq!(mango.timing.bus, bus);
     let qlc = preset("modern-qlc");
-    assert_eq!(qlc.timing.read(Level::Medium, 3), Dur::ns(228_100));
+    assert_eq!(qlc.timing.read(Level::MediumCost, 3), Dur::ns(228_100));
     // 4 KiB at 1600 MB/s.
     let bus = Bus::Modelled { command: Dur::ns(300), page: Dur::ns(2_560) };
     assert_eq!(qlc.timing.bus, bus);

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use kernel::{Dur, Time};
 
-use crate::{About, Request, Source, TraceError, Workload};
+use crate::{About, Request, RequestSource, TraceError, Workload};
 
 /// Workloads one after the other: each begins at a time of its own, or when the one before has
 /// ended if that is later.
 pub(crate) struct Chain {
-    links: Arc<[Link]>,
+    links: Arc<[ChainLink]>,
     about: About,
 }
 
 /// One of the workloads of a chain.
-pub(crate) struct Link {
+pub(crate) struct ChainLink {
     pub(crate) workload: Box<dyn Workload>,
     /// When its first request arrives at the earliest.
     pub(crate) begins: Dur,
@@ -22,7 +22,7 @@ pub(crate) struct Link {
 
 impl Chain {
     /// `about` is that of the whole.
-    pub(crate) fn new(links: Vec<Link>, about: About) -> Self {
+    pub(crate) fn new(links: Vec<ChainLink>, about: About) -> Self {
         Self { links: links.into(), about }
     }
 }
@@ -32,7 +32,7 @@ impl Workload for Chain {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         let links = Arc::clone(&self.links);
         let source = links[0].workload.open()?;
         let zero = Time::ZERO;
@@ -42,10 +42,10 @@ impl Workload for Chain {
 
 /// One opening of a chain.
 struct Chained {
-    links: Arc<[Link]>,
+    links: Arc<[ChainLink]>,
     /// The link that is being read.
     at: usize,
-    source: Box<dyn Source>,
+    source: Box<dyn RequestSource>,
     /// When it began.
     begins: Time,
     /// The arrival of the latest request.
@@ -54,7 +54,7 @@ struct Chained {
     skipped: u64,
 }
 
-impl Source for Chained {
+impl RequestSource for Chained {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         loop {
             self.source.fill(batch)?;

@@ -28,8 +28,8 @@ use super::steps::{Slice, Steps};
 use crate::error::{Spot, detail};
 use crate::source::digest;
 use crate::{
-    About, AddressWrap, BATCH, ClosedLoop, Flow, FlowBy, Merge, Named, OutOfRange, Part, Request,
-    Source, TraceError, Workload,
+    About, AddressWrap, BATCH, ClosedLoop, Flow, FlowBy, Merge, MergedPart, Named, OutOfRange,
+    Request, RequestSource, TraceError, Workload,
 };
 
 const SCHEMA: &str = "floatgate.workload/1";
@@ -273,7 +273,7 @@ impl Composition {
     /// Opens every part with `open` and puts them together under the name `shown`.
     ///
     /// # Errors
-    /// What is wrong with any of the parts, each with its line.
+    /// The mistakes of any of the parts, each with its line.
     pub fn open(
         &self,
         shown: &str,
@@ -355,7 +355,7 @@ impl Composition {
             };
             let flow = flow.map(|name| (name, part.weight.unwrap_or(1)));
             let PartText { begins, prio, closed, depth, .. } = *part;
-            Ok(Part { workload, begins, prio, closed, flow, depth })
+            Ok(MergedPart { workload, begins, prio, closed, flow, depth })
         });
         let merged = Merge::new(shown, merged.collect::<Result<_, TraceError>>()?)?;
         notes.extend(merged.about().notes.iter().cloned());
@@ -363,8 +363,8 @@ impl Composition {
         Ok(Box::new(Named::new(Box::new(merged), about)))
     }
 
-    /// The name of each part's flow: what the part says, or its workload, with the number of
-    /// the part where that would be the name of two. One part alone is no flow.
+    /// The name of each part's flow: the one that the part gives, or its workload. The part's
+    /// number is added if two parts would share a name. A single part is not a flow.
     fn names(&self, opened: &[Box<dyn Workload>]) -> Vec<Option<String>> {
         let said = self.parts.iter().map(|(_, part)| part.flow.as_deref());
         let said: Vec<Option<&str>> = said.collect();
@@ -424,7 +424,7 @@ impl PartToml {
             (
                 "share",
                 no_share.is_some(),
-                format!("{} is no share; expected 0 < share < 1", no_share.unwrap_or_default()),
+                format!("{} is not a share; expected 0 < share < 1", no_share.unwrap_or_default()),
             ),
             rule("speed", shared && speed, settled),
             rule("repeat", shared && self.repeat.is_some(), settled),
@@ -455,7 +455,7 @@ impl PartToml {
                 "weight",
                 no_weight.is_some(),
                 format!(
-                    "{} is no weight; expected 1 to {}",
+                    "{} is not a weight; expected 1 to {}",
                     given(no_weight.map(u64::from)),
                     Flow::HEAVIEST
                 ),
@@ -650,7 +650,7 @@ impl Workload for Paced {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(Pacing { source: self.inner.open()?, factor: self.factor }))
     }
 }
@@ -677,21 +677,21 @@ impl Workload for Switched {
         self.inner.about()
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         let ends = Arc::clone(&self.ends);
         Ok(Box::new(Switcher { source: self.inner.open()?, ends, stretch: 0, at: 0 }))
     }
 }
 
 struct Switcher {
-    source: Box<dyn Source>,
+    source: Box<dyn RequestSource>,
     ends: Arc<[u64]>,
     stretch: usize,
     /// Requests so far.
     at: u64,
 }
 
-impl Source for Switcher {
+impl RequestSource for Switcher {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.source.fill(batch)?;
         for r in batch {
@@ -710,11 +710,11 @@ impl Source for Switcher {
 }
 
 struct Pacing {
-    source: Box<dyn Source>,
+    source: Box<dyn RequestSource>,
     factor: f64,
 }
 
-impl Source for Pacing {
+impl RequestSource for Pacing {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.source.fill(batch)?;
         for r in batch {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Spot, detail};
 use crate::source::Listed;
-use crate::{About, Request, Source, TraceError, Workload};
+use crate::{About, Request, RequestSource, TraceError, Workload};
 
 /// Requests given as a list: those of a program, or of a test.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Workload for List {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(Listed::new(&self.requests)))
     }
 }

@@ -7,7 +7,7 @@ use kernel::{Bytes, Dur, Prio, Time};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Flow, Flows, Loop, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Flow, Flows, Loop, Request, RequestSource, TraceError, Workload};
 
 /// Each part begins at a multiple of this, as the devices of one trace do.
 const ALIGN: u64 = 1 << 20;
@@ -15,7 +15,7 @@ const ALIGN: u64 = 1 << 20;
 const FARTHEST: u64 = 1 << 62;
 
 /// One of the workloads that are merged.
-pub struct Part {
+pub struct MergedPart {
     /// Its requests.
     pub workload: Box<dyn Workload>,
     /// How much later than the earliest part it begins. The least of all parts counts as zero.
@@ -24,8 +24,8 @@ pub struct Part {
     pub prio: Option<Prio>,
     /// Present if its requests come when others of it are answered.
     pub closed: Option<ClosedLoop>,
-    /// The owner of these requests: a name, which several parts may share, and its weight. Where no part
-    /// says so there are no flows; a part with flows of its own keeps them.
+    /// The owner of these requests: a name, which several parts may share, and its weight. Without
+    /// a flow in any part there are no flows. A part with flows of its own keeps them.
     pub flow: Option<(String, u32)>,
     /// Requests of its flow inside the drive at most; of several parts of a flow the first says it.
     pub depth: Option<u32>,
@@ -40,22 +40,23 @@ pub struct ClosedLoop {
     pub until: Option<Dur>,
 }
 
-impl Part {
+impl MergedPart {
     /// A workload that begins at once, its requests as they are.
     pub fn new(workload: Box<dyn Workload>) -> Self {
         Self { workload, begins: Dur::ZERO, prio: None, closed: None, flow: None, depth: None }
     }
 }
 
-/// Workloads side by side: requests in the order of time, of equal times those of the earlier part
-/// first; addresses of each part moved to a region of its own, so that they never meet.
+/// Workloads side by side. Requests are in the order of time; at equal times those of the earlier
+/// part come first. The addresses of each part are moved to a region of its own, so they never
+/// meet.
 pub struct Merge {
     parts: Vec<Placed>,
     about: About,
 }
 
 struct Placed {
-    part: Part,
+    part: MergedPart,
     /// First byte of its region.
     region: u64,
     /// The flows of its requests among those of all; empty: as they say.
@@ -65,7 +66,7 @@ struct Placed {
 impl Merge {
     /// Merges at least one part. A part without a known address space is read through
     /// once.
-    pub fn new(name: &str, parts: Vec<Part>) -> Result<Self, TraceError> {
+    pub fn new(name: &str, parts: Vec<MergedPart>) -> Result<Self, TraceError> {
         let whole = |found: String, expected: &str, hint: &str| {
             let name: Arc<str> = name.into();
             TraceError::Parameter(detail(&name, Spot::Whole, found, expected, hint))
@@ -140,7 +141,7 @@ impl Merge {
 }
 
 /// The flows of a part whose addresses begin at `region`.
-fn flows_of(part: &Part, region: u64, span: u64) -> Vec<Flow> {
+fn flows_of(part: &MergedPart, region: u64, span: u64) -> Vec<Flow> {
     let own = &part.workload.about().flows;
     if let (true, Some((name, weight))) = (own.is_empty(), &part.flow) {
         let (name, weight, region) = (name.clone(), *weight, (region, region + span));
@@ -202,7 +203,7 @@ impl Workload for Merge {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         merged(self.parts.iter())
     }
 
@@ -221,7 +222,9 @@ impl Workload for Merge {
 }
 
 /// The requests of some parts, in order.
-fn merged<'a>(parts: impl Iterator<Item = &'a Placed>) -> Result<Box<dyn Source>, TraceError> {
+fn merged<'a>(
+    parts: impl Iterator<Item = &'a Placed>,
+) -> Result<Box<dyn RequestSource>, TraceError> {
     let lane = |Placed { part, region, flows }: &Placed| {
         let mut lane = Lane {
             source: part.workload.open()?,
@@ -246,7 +249,7 @@ struct Merged {
 
 /// The next requests of one part, already moved in time and place.
 struct Lane {
-    source: Box<dyn Source>,
+    source: Box<dyn RequestSource>,
     batch: Vec<Request>,
     next: usize,
     begins: Dur,
@@ -271,7 +274,7 @@ impl Lane {
     }
 }
 
-impl Source for Merged {
+impl RequestSource for Merged {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while batch.len() < BATCH {

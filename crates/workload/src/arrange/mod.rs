@@ -1,7 +1,7 @@
-//! Changes of workloads before a drive sees them: parts of one ([`Steps`]), several put
-//! together ([`Merge`], [`Chain`], files of parts in [`Composition`]), addresses folded into a drive
-//! ([`AddressWrap`]), or into one of its equal parts ([`Portion`]); and workloads that are given row by row
-//! ([`List`], [`ColumnTable`]).
+//! Changes of workloads before a drive sees them. [`Steps`] takes parts of one. [`Merge`],
+//! [`Chain`] and [`Composition`] (files of parts) combine several. [`AddressWrap`] folds addresses
+//! into a drive, and [`Portion`] into one of its equal parts. [`List`] and [`ColumnTable`] are
+//! workloads given row by row.
 
 mod chain;
 mod compose;
@@ -13,11 +13,11 @@ mod steps;
 mod table;
 mod transform;
 
-pub(crate) use chain::{Chain, Link};
+pub(crate) use chain::{Chain, ChainLink};
 pub use compose::{Composition, PartText};
 pub use list::List;
 pub(crate) use merge::digest_of_digests;
-pub use merge::{ClosedLoop, Merge, Part};
+pub use merge::{ClosedLoop, Merge, MergedPart};
 pub use portion::Portion;
 pub use steps::{Slice, Steps};
 pub use table::{ColumnTable, Facts, Pieces, See, TableRows, open_table};

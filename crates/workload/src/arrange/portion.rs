@@ -10,21 +10,21 @@ use std::sync::Arc;
 use kernel::Bytes;
 
 use super::steps::joined;
-use crate::{About, BATCH, Flows, Loop, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Flows, Loop, Request, RequestSource, TraceError, Workload};
 
 /// One page of every `of` consecutive ones, drawn by a seed, at the place that its group has among
 /// all groups; and one flush of every `of`.
 pub struct Portion {
     inner: Arc<dyn Workload>,
     about: About,
-    how: How,
+    spec: Spec,
     /// Of the whole workload.
     requests: u64,
     written: u64,
 }
 
 #[derive(Copy, Clone)]
-struct How {
+struct Spec {
     page: u64,
     of: u64,
     seed: u64,
@@ -48,20 +48,20 @@ impl Portion {
         pages: u32,
     ) -> Result<Self, TraceError> {
         let of = u64::from(of);
-        let how = How { page: page.get(), of, seed, groups: u64::from(pages) / of };
+        let spec = Spec { page: page.get(), of, seed, groups: u64::from(pages) / of };
         let (mut all, mut written, mut kept) = (0, 0, 0);
         let mut flushes = 0;
         inner.each_batch(|batch| -> Result<(), TraceError> {
             for request in batch {
                 all += 1;
                 written += if request.op.writes() { u64::from(request.len) } else { 0 };
-                kept += u64::from(how.part(request, &mut flushes).is_some());
+                kept += u64::from(spec.part(request, &mut flushes).is_some());
             }
             Ok(())
         })?;
         let mut about = inner.about().clone();
         about.requests = Some(kept);
-        about.span = Some(how.groups * how.page);
+        about.span = Some(spec.groups * spec.page);
         about.reading = joined(about.reading.as_deref(), Some(&format!("part=1/{of}:{seed}")));
         about.notes.push(format!(
             "one page of every {of} consecutive ones is simulated, drawn by the seed: {kept} of {all} \
@@ -70,7 +70,7 @@ impl Portion {
         for flow in &mut about.flows {
             flow.region = (flow.region.0 / of, flow.region.1 / of);
         }
-        Ok(Self { inner: inner.into(), about, how, requests: all, written })
+        Ok(Self { inner: inner.into(), about, spec, requests: all, written })
     }
 
     /// The requests of the whole workload.
@@ -83,12 +83,12 @@ impl Portion {
         self.written
     }
 
-    fn parted(&self, inner: Box<dyn Source>) -> Box<dyn Source> {
-        Box::new(Parted { inner, how: self.how, flushes: 0, read: Vec::with_capacity(BATCH) })
+    fn parted(&self, inner: Box<dyn RequestSource>) -> Box<dyn RequestSource> {
+        Box::new(Parted { inner, spec: self.spec, flushes: 0, read: Vec::with_capacity(BATCH) })
     }
 }
 
-impl How {
+impl Spec {
     /// The page of a group that is in the part.
     #[inline]
     fn drawn(self, group: u64) -> u64 {
@@ -132,24 +132,24 @@ impl Workload for Portion {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(self.parted(self.inner.open()?))
     }
 
     fn flows(&self) -> Result<Flows, TraceError> {
         let Flows { open, closed } = self.inner.flows()?;
-        let depth = |depth: u32| (depth / self.how.of as u32).max(1);
+        let depth = |depth: u32| (depth / self.spec.of as u32).max(1);
         let part = |l: Loop| Loop { source: self.parted(l.source), depth: depth(l.depth), ..l };
         let closed = closed.into_iter().map(part).collect();
         Ok(Flows { open: self.parted(open), closed })
     }
 
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         self.inner.endless().map(|inner| self.parted(inner))
     }
 
     fn writes_whole_pages(&self, page: Bytes) -> bool {
-        page.get() == self.how.page && self.inner.writes_whole_pages(page)
+        page.get() == self.spec.page && self.inner.writes_whole_pages(page)
     }
 
     fn origin(&self) -> Option<u64> {
@@ -159,13 +159,13 @@ impl Workload for Portion {
 
 /// One opening.
 struct Parted {
-    inner: Box<dyn Source>,
-    how: How,
+    inner: Box<dyn RequestSource>,
+    spec: Spec,
     flushes: u64,
     read: Vec<Request>,
 }
 
-impl Source for Parted {
+impl RequestSource for Parted {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while batch.is_empty() {
@@ -173,8 +173,8 @@ impl Source for Parted {
             if self.read.is_empty() {
                 return Ok(());
             }
-            let (how, flushes) = (self.how, &mut self.flushes);
-            batch.extend(self.read.iter().filter_map(|r| how.part(r, flushes)));
+            let (spec, flushes) = (self.spec, &mut self.flushes);
+            batch.extend(self.read.iter().filter_map(|r| spec.part(r, flushes)));
         }
         Ok(())
     }

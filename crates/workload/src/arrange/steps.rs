@@ -12,7 +12,7 @@ use kernel::{Bytes, Dur, Time};
 
 use crate::clock::{at_speed, fits};
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Request, RequestSource, TraceError, Workload};
 
 /// Addresses move in units of this; inside of one nothing changes.
 const EXTENT_SHIFT: u32 = 20;
@@ -21,8 +21,8 @@ const FARTHEST: u64 = 1 << 62;
 /// A greater factor is a mistake.
 const LARGEST_FACTOR: f64 = 1e6;
 
-/// The requests of some stretch of a workload's time: `10min..2h`, `10min..`, `..2h`. What arrives
-/// at the beginning is in it, what arrives at the end is not.
+/// The requests of some stretch of a workload's time: `10min..2h`, `10min..`, `..2h`. A request at
+/// its beginning is in it, and one at its end is not.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Slice {
     from: Dur,
@@ -102,7 +102,7 @@ impl Steps {
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         for (key, factor) in [("footprint", self.footprint), ("speed", self.speed)] {
             if let Some(x) = factor.filter(|x| !(*x > 0.0 && *x <= LARGEST_FACTOR)) {
-                return Err((key, format!("{x} is no factor; expected 0 < {key} <= 1000000")));
+                return Err((key, format!("{x} is not a factor; expected 0 < {key} <= 1000000")));
             }
         }
         for (key, number) in [("first", self.first), ("repeat", self.repeat)] {
@@ -135,14 +135,14 @@ impl Steps {
         }
         let mut about = inner.about().clone();
         let origin = inner.origin();
-        let how = How { steps: self.clone(), name, base: Dur::ZERO };
-        let mut changed = Changed { inner: inner.into(), how, origin, about: about.clone() };
+        let spec = Spec { steps: self.clone(), name, base: Dur::ZERO };
+        let mut changed = Changed { inner: inner.into(), spec, origin, about: about.clone() };
         if let Some(first) = self.first {
             about.requests = about.requests.map(|all| all.min(first));
         }
         if self.slice.is_some() || self.footprint.is_some() {
             let seen = changed.survey()?;
-            changed.how.base = seen.base;
+            changed.spec.base = seen.base;
             changed.origin = origin.and_then(|origin| origin.checked_add(seen.base.as_ns()));
             about.requests = Some(seen.requests);
             if self.footprint.is_some() {
@@ -173,14 +173,14 @@ pub(crate) fn joined(one: Option<&str>, other: Option<&str>) -> Option<String> {
 /// A workload to which something was done.
 struct Changed {
     inner: Arc<dyn Workload>,
-    how: How,
+    spec: Spec,
     origin: Option<u64>,
     about: About,
 }
 
 /// The settled changes.
 #[derive(Clone)]
-struct How {
+struct Spec {
     steps: Steps,
     name: Arc<str>,
     /// The arrival of the first request of the slice.
@@ -197,9 +197,9 @@ struct Seen {
 
 impl Changed {
     fn round(&self) -> Result<Round, TraceError> {
-        let how = self.how.clone();
-        let left = how.steps.first.unwrap_or(u64::MAX);
-        Ok(Round { source: self.inner.open()?, how, left, ended: false })
+        let spec = self.spec.clone();
+        let left = spec.steps.first.unwrap_or(u64::MAX);
+        Ok(Round { source: self.inner.open()?, spec, left, ended: false })
     }
 
     /// Goes through one round before its base is known.
@@ -212,20 +212,20 @@ impl Changed {
             if seen.requests == 0 {
                 seen.base = first.at - Time::ZERO;
             }
-            round.how.place(&mut batch)?;
+            round.spec.place(&mut batch)?;
             seen.requests += batch.len() as u64;
             seen.end = batch.iter().map(Request::end).max().unwrap_or(0).max(seen.end);
         }
         if seen.requests > 0 {
-            if self.how.steps.slice.is_none() {
+            if self.spec.steps.slice.is_none() {
                 seen.base = Dur::ZERO;
             }
             return Ok(seen);
         }
-        let found = format!("no request in {}", self.how.steps.said().unwrap_or_default());
+        let found = format!("no request in {}", self.spec.steps.said().unwrap_or_default());
         let expected = "a slice with requests";
         let hint = "`floatgate trace describe` shows how long a workload is";
-        let what = detail(&self.how.name, Spot::Whole, found, expected, hint);
+        let what = detail(&self.spec.name, Spot::Whole, found, expected, hint);
         Err(TraceError::Parameter(what))
     }
 }
@@ -235,9 +235,9 @@ impl Workload for Changed {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         let round = self.round()?;
-        let Some(rounds) = self.how.steps.repeat.filter(|n| *n > 1) else {
+        let Some(rounds) = self.spec.steps.repeat.filter(|n| *n > 1) else {
             return Ok(Box::new(round));
         };
         Ok(Box::new(Repeated {
@@ -259,8 +259,8 @@ impl Workload for Changed {
 
 /// One way through a workload, with everything done but its repetition.
 struct Round {
-    source: Box<dyn Source>,
-    how: How,
+    source: Box<dyn RequestSource>,
+    spec: Spec,
     /// Requests that may still come.
     left: u64,
     ended: bool,
@@ -279,7 +279,7 @@ impl Round {
                 self.ended = true;
                 return Ok(());
             }
-            if let Some(Slice { from, to }) = self.how.steps.slice {
+            if let Some(Slice { from, to }) = self.spec.steps.slice {
                 if let Some(to) = to.map(|to| Time::ZERO + to)
                     && batch.last().is_some_and(|r| r.at >= to)
                 {
@@ -302,7 +302,7 @@ impl Round {
     }
 }
 
-impl How {
+impl Spec {
     fn place(&self, batch: &mut [Request]) -> Result<(), TraceError> {
         let Some(factor) = self.steps.footprint else { return Ok(()) };
         let inside = (1 << EXTENT_SHIFT) - 1;
@@ -330,11 +330,11 @@ impl How {
     }
 }
 
-impl Source for Round {
+impl RequestSource for Round {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.cut(batch)?;
-        self.how.place(batch)?;
-        self.how.pace(batch)
+        self.spec.place(batch)?;
+        self.spec.pace(batch)
     }
 
     fn skipped(&self) -> u64 {
@@ -371,7 +371,7 @@ impl Repeated {
         let rest = period.as_ns().checked_mul(self.left);
         let last = rest.and_then(|rest| (self.begins.as_ns() + length).checked_add(rest));
         if !last.is_some_and(fits) {
-            let name = &self.round.how.name;
+            let name = &self.round.spec.name;
             let found = "the repetitions take more than 146 years";
             let what = detail(name, Spot::Whole, found, "times below 146 years", "repeat it less");
             return Err(TraceError::Clock(what));
@@ -380,13 +380,13 @@ impl Repeated {
         self.left -= 1;
         self.skipped += self.round.source.skipped();
         self.round.source = self.inner.open()?;
-        self.round.left = self.round.how.steps.first.unwrap_or(u64::MAX);
+        self.round.left = self.round.spec.steps.first.unwrap_or(u64::MAX);
         self.round.ended = false;
         Ok(true)
     }
 }
 
-impl Source for Repeated {
+impl RequestSource for Repeated {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         loop {
             self.round.fill(batch)?;

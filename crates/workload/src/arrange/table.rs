@@ -10,10 +10,10 @@ use kernel::{Bytes, Dur, Prio, Time};
 use crate::clock::fits;
 use crate::error::{Spot, detail};
 use crate::trace::{
-    Believed, FARTHEST, FlowBy, LONGEST, Regions, Stored, Tenants, Whose, believe, few_enough,
-    most, piece,
+    Believed, FARTHEST, FlowBy, FlowOfOwner, LONGEST, Regions, Stored, TraceOwners, believe,
+    few_enough, most, piece,
 };
-use crate::{About, BATCH, Flow, Op, Request, Source, StandIn, TraceError, Workload};
+use crate::{About, BATCH, Flow, Op, Request, RequestSource, StandIn, TraceError, Workload};
 
 /// A table that can be gone through more than once.
 pub trait ColumnTable: Send + Sync {
@@ -87,18 +87,18 @@ pub fn open_table(
     format: &str,
     table: Box<dyn ColumnTable>,
     facts: Option<Facts>,
-    said: Option<String>,
+    spec: Option<String>,
     any_clock: bool,
     flow_by: Option<FlowBy>,
 ) -> Result<Box<dyn Workload>, TraceError> {
     let stored = Stored::file(path)?;
     let sha256 = Some(stored.sha256()?);
     let name = Arc::clone(&stored.name);
-    let (facts, regions, whose, known) = if let Some(facts) = facts {
-        (facts, Regions::default(), Whose::one(), true)
+    let (facts, regions, flow_of_owner, known) = if let Some(facts) = facts {
+        (facts, Regions::default(), FlowOfOwner::one(), true)
     } else {
-        let (facts, regions, whose) = survey(&name, &*table, any_clock, flow_by)?;
-        (facts, regions, whose, false)
+        let (facts, regions, flow_of_owner) = survey(&name, &*table, any_clock, flow_by)?;
+        (facts, regions, flow_of_owner, false)
     };
     let Facts { requests, span, timed, origin, stand_in, flows, notes } = facts;
     if requests == 0 {
@@ -110,7 +110,7 @@ pub fn open_table(
         name: name.to_string(),
         format: format.into(),
         sha256,
-        reading: said,
+        reading: spec,
         requests: Some(requests),
         span: Some(span),
         timed,
@@ -127,7 +127,7 @@ pub fn open_table(
         origin,
         regions: Arc::new(regions),
         flow_by,
-        whose,
+        flow_of_owner,
         promised,
     }))
 }
@@ -140,7 +140,7 @@ struct Tabled {
     origin: Option<u64>,
     regions: Arc<Regions>,
     flow_by: Option<FlowBy>,
-    whose: Whose,
+    flow_of_owner: FlowOfOwner,
     /// Rows and span that the file itself states, where it does.
     promised: Option<(u64, u64)>,
 }
@@ -150,13 +150,13 @@ impl Workload for Tabled {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(TableSource {
             pieces: self.table.open()?,
             check: Check::new(&self.name),
             regions: Arc::clone(&self.regions),
             flow_by: self.flow_by,
-            whose: self.whose.clone(),
+            flow_of_owner: self.flow_of_owner.clone(),
             flows: self.about.flows.len(),
             promised: self.promised,
             base: if self.promised.is_some() { Some(0) } else { None },
@@ -176,11 +176,11 @@ fn survey(
     table: &dyn ColumnTable,
     any_clock: bool,
     flow_by: Option<FlowBy>,
-) -> Result<(Facts, Regions, Whose), TraceError> {
+) -> Result<(Facts, Regions, FlowOfOwner), TraceError> {
     let mut pieces = table.open()?;
     let mut check = Check::new(name);
     let (mut regions, mut bytes, mut origin, mut timed) = (Regions::default(), 0_u128, None, true);
-    let mut tenants = Tenants::default();
+    let mut owners = TraceOwners::default();
     let mut see = |rows: &TableRows<'_>| {
         check.rows(rows)?;
         let who = match flow_by {
@@ -191,7 +191,7 @@ fn survey(
         let mut noted = who.into_iter().flatten().enumerate().map(|(i, who)| {
             let extent =
                 (rows.op[i] != FLUSH).then(|| (rows.offset[i], rows.offset[i] + rows.size[i]));
-            tenants.see((*who, rows.device.map_or(0, |devices| devices[i])), extent)
+            owners.see((*who, rows.device.map_or(0, |devices| devices[i])), extent)
         });
         let all_noted = noted.all(|noted| noted);
         timed = rows.time.is_some();
@@ -244,14 +244,14 @@ fn survey(
     if timed && !any_clock {
         believe(name, &seen, "it was read as a table", "us")?;
     }
-    let (mut flows, mut whose) = (Vec::new(), Whose::one());
+    let (mut flows, mut flow_of_owner) = (Vec::new(), FlowOfOwner::one());
     if let Some(by) = flow_by {
-        tenants.name(|who| match by {
+        owners.name(|who| match by {
             FlowBy::Device => table.device(who),
             FlowBy::Process => table.process(who),
         });
-        let of_all = Tenants::flows(by, std::iter::once(&tenants), &regions);
-        (flows, whose) = (of_all.0, of_all.1.into_iter().next().expect("one table"));
+        let of_all = TraceOwners::flows(by, std::iter::once(&owners), &regions);
+        (flows, flow_of_owner) = (of_all.0, of_all.1.into_iter().next().expect("one table"));
         few_enough(name, by, &flows)?;
     }
     if check.split > 0 {
@@ -266,7 +266,7 @@ fn survey(
         flows,
         notes,
     };
-    Ok((facts, regions, whose))
+    Ok((facts, regions, flow_of_owner))
 }
 
 /// The rules for every row.
@@ -414,13 +414,13 @@ struct TableSource {
     check: Check,
     regions: Arc<Regions>,
     flow_by: Option<FlowBy>,
-    whose: Whose,
+    flow_of_owner: FlowOfOwner,
     /// How many flows there are.
     flows: usize,
     promised: Option<(u64, u64)>,
     /// The time of the first row, which becomes zero.
     base: Option<u64>,
-    /// The requests of one piece, of which so many were given out.
+    /// The requests of one piece, of which a number were given out.
     ready: Vec<Request>,
     given: usize,
 }
@@ -430,8 +430,18 @@ impl TableSource {
     fn refill(&mut self) -> Result<bool, TraceError> {
         self.ready.clear();
         self.given = 0;
-        let Self { pieces, check, regions, base, ready, flow_by, whose, flows, promised, .. } =
-            self;
+        let Self {
+            pieces,
+            check,
+            regions,
+            base,
+            ready,
+            flow_by,
+            flow_of_owner,
+            flows,
+            promised,
+            ..
+        } = self;
         let several = regions.count() > 1;
         let mut see = |rows: &TableRows<'_>| {
             check.rows(rows)?;
@@ -458,7 +468,7 @@ impl TableSource {
             };
             for (r, who) in ready.iter_mut().zip(who.unwrap_or_default()) {
                 // A table that states its flows has their places.
-                r.flow = if promised.is_some() { *who as u8 } else { whose.flow(*who) };
+                r.flow = if promised.is_some() { *who as u8 } else { flow_of_owner.flow(*who) };
             }
             if several {
                 let devices = ready.iter_mut().zip(rows.device.unwrap_or_default());
@@ -496,7 +506,7 @@ impl TableSource {
     }
 }
 
-impl Source for TableSource {
+impl RequestSource for TableSource {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while self.given == self.ready.len() {

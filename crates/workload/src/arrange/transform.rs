@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::extents::{self, Extents};
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Flows, Loop, Op, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Flows, Loop, Op, Request, RequestSource, TraceError, Workload};
 
 /// The rule for a request that reaches beyond the drive.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -29,12 +29,12 @@ pub enum OutOfRange {
 pub struct AddressWrap {
     inner: Box<dyn Workload>,
     about: About,
-    how: How,
+    spec: Spec,
 }
 
 /// The resolved rule, cheap to copy into every opening.
 #[derive(Clone)]
-struct How {
+struct Spec {
     name: Arc<str>,
     rule: OutOfRange,
     shift: i64,
@@ -56,18 +56,18 @@ impl AddressWrap {
     ) -> Result<Self, TraceError> {
         let mut about = inner.about().clone();
         let name = Arc::from(about.name.as_str());
-        let mut how = How { name, rule, shift, capacity: capacity.get(), extents: None };
+        let mut spec = Spec { name, rule, shift, capacity: capacity.get(), extents: None };
         let span = about.span.and_then(|span| span.checked_add_signed(shift.max(0)));
-        let fits = span.is_some_and(|span| span <= how.capacity);
+        let fits = span.is_some_and(|span| span <= spec.capacity);
         if shift != 0 {
             about.notes.push(format!("all addresses moved by {shift} bytes"));
         }
         match rule {
             OutOfRange::Refuse => {
                 if (!fits || shift < 0)
-                    && let Some((number, request)) = how.first_beyond(&*inner)?
+                    && let Some((number, request)) = spec.first_beyond(&*inner)?
                 {
-                    return Err(how.beyond(number, &request, how.ways_out(&*inner)));
+                    return Err(spec.beyond(number, &request, spec.ways_out(&*inner)));
                 }
                 about.span = span.filter(|_| fits);
             }
@@ -76,27 +76,27 @@ impl AddressWrap {
                     about.notes.push(format!("addresses are taken modulo {}", capacity.rounded()));
                 }
                 // A negative shift takes the lowest addresses to the end.
-                about.span = span.filter(|_| fits && shift >= 0).or(Some(how.capacity));
+                about.span = span.filter(|_| fits && shift >= 0).or(Some(spec.capacity));
             }
             OutOfRange::Compact => {
                 let mut extents = Extents::new();
-                how.pass(&*inner, |_, r| {
+                spec.pass(&*inner, |_, r| {
                     extents.touch(r.offset, r.end());
                     true
                 })?;
                 let used = extents.settle();
-                if used > how.largest_packed() {
-                    return Err(how.too_much(used));
+                if used > spec.largest_packed() {
+                    return Err(spec.too_much(used));
                 }
                 about.notes.push(format!(
                     "packed into {} by the order of first touch of 1 MiB extents",
                     Bytes::new(used).rounded()
                 ));
                 about.span = Some(used);
-                how.extents = Some(Arc::new(extents));
+                spec.extents = Some(Arc::new(extents));
             }
         }
-        Ok(Self { inner, about, how })
+        Ok(Self { inner, about, spec })
     }
 }
 
@@ -105,7 +105,7 @@ impl Workload for AddressWrap {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(self.folded(self.inner.open()?))
     }
 
@@ -116,7 +116,7 @@ impl Workload for AddressWrap {
     }
 
     fn writes_whole_pages(&self, page: Bytes) -> bool {
-        let How { rule, shift, capacity, .. } = self.how;
+        let Spec { rule, shift, capacity, .. } = self.spec;
         let whole = |bytes: u64| bytes.is_multiple_of(page.get());
         let keeps = match rule {
             OutOfRange::Refuse => true,
@@ -126,32 +126,32 @@ impl Workload for AddressWrap {
         keeps && whole(shift.unsigned_abs()) && self.inner.writes_whole_pages(page)
     }
 
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         // A packing by first touch has places for the requests that were seen.
-        let packed = self.how.rule == OutOfRange::Compact;
+        let packed = self.spec.rule == OutOfRange::Compact;
         if packed { None } else { self.inner.endless().map(|inner| self.folded(inner)) }
     }
 }
 
 impl AddressWrap {
-    fn folded(&self, inner: Box<dyn Source>) -> Box<dyn Source> {
-        Box::new(Folded { inner, how: self.how.clone(), done: 0 })
+    fn folded(&self, inner: Box<dyn RequestSource>) -> Box<dyn RequestSource> {
+        Box::new(Folded { inner, spec: self.spec.clone(), done: 0 })
     }
 }
 
 /// One opening of a folded workload.
 struct Folded {
-    inner: Box<dyn Source>,
-    how: How,
+    inner: Box<dyn RequestSource>,
+    spec: Spec,
     /// Requests given out, to name the one that does not fit.
     done: u64,
 }
 
-impl Source for Folded {
+impl RequestSource for Folded {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.inner.fill(batch)?;
-        self.how.shift(batch, self.done)?;
-        self.how.fold(batch, self.done)?;
+        self.spec.shift(batch, self.done)?;
+        self.spec.fold(batch, self.done)?;
         self.done += batch.len() as u64;
         Ok(())
     }
@@ -161,7 +161,7 @@ impl Source for Folded {
     }
 }
 
-impl How {
+impl Spec {
     /// Goes through the workload, moved but not yet folded, as long as `see` answers `true`; it gets
     /// each request that has an address, with its number among all, from 1.
     fn pass(

@@ -15,7 +15,7 @@ use kernel::nearest;
 
 pub use names::NamePattern;
 pub use published::{Given, Missing, published};
-pub use shelf::{Found, Presence, Shelf};
+pub use shelf::{FoundFile, Presence, Shelf};
 pub use statistics::{Citation, CitationKind, Known, Quantity, Statement};
 
 /// Every trace that floatgate knows by name, and the groups that papers used.

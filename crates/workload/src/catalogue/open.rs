@@ -6,8 +6,8 @@ use std::sync::Arc;
 use kernel::Dur;
 
 use super::names::in_order;
-use super::{Catalogue, Entry, Found, Presence, Quantity, Shelf};
-use crate::arrange::{Chain, Link, Merge, Part, digest_of_digests};
+use super::{Catalogue, Entry, FoundFile, Presence, Quantity, Shelf};
+use crate::arrange::{Chain, ChainLink, Merge, MergedPart, digest_of_digests};
 use crate::error::{Detail, Spot, detail};
 use crate::source::Named;
 use crate::trace::{open_slices, open_trace};
@@ -40,7 +40,7 @@ impl Catalogue {
             let part = self.get(name).expect("a test looks parts up");
             let workload = opening.file(part, file)?;
             let origin = workload.origin().unwrap_or(0);
-            parts.push(Part { begins: Dur::ns(origin), ..Part::new(workload) });
+            parts.push(MergedPart { begins: Dur::ns(origin), ..MergedPart::new(workload) });
         }
         Ok(Box::new(Merge::new(&entry.name, parts)?))
     }
@@ -127,13 +127,13 @@ impl Opening<'_> {
     pub(super) fn trace(
         &self,
         entry: &Entry,
-        files: &[Found],
+        files: &[FoundFile],
     ) -> Result<Box<dyn Workload>, TraceError> {
         if entry.files == 1 { self.file(entry, &files[0]) } else { self.files(entry, files) }
     }
 
     /// A trace of one file.
-    fn file(&self, entry: &Entry, file: &Found) -> Result<Box<dyn Workload>, TraceError> {
+    fn file(&self, entry: &Entry, file: &FoundFile) -> Result<Box<dyn Workload>, TraceError> {
         let inner = open_trace(&file.path, self.options)?;
         let mut about = inner.about().clone();
         about.notes.insert(0, format!("{} is {}", entry.name, about.name));
@@ -143,8 +143,8 @@ impl Opening<'_> {
     }
 
     /// A trace of many files: one after the other.
-    fn files(&self, entry: &Entry, files: &[Found]) -> Result<Box<dyn Workload>, TraceError> {
-        let start = |file: &Found| {
+    fn files(&self, entry: &Entry, files: &[FoundFile]) -> Result<Box<dyn Workload>, TraceError> {
+        let start = |file: &FoundFile| {
             let name = file.name();
             let read = entry.patterns.iter().find_map(|p| p.read(&name));
             read.and_then(|name| name.start).expect("found by a pattern with a start")
@@ -179,7 +179,7 @@ impl Opening<'_> {
         };
         let begins = order.iter().map(|(_, minutes)| Dur::secs(u64::from(*minutes) * 60));
         let links = slices.into_iter().zip(begins);
-        let links = links.map(|(workload, begins)| Link { workload, begins }).collect();
+        let links = links.map(|(workload, begins)| ChainLink { workload, begins }).collect();
         Ok(Box::new(Chain::new(links, about)))
     }
 }

@@ -7,8 +7,8 @@ use kernel::{Bytes, Dur};
 
 use super::{CitationKind, Entry, Quantity as Q};
 use crate::standin::{
-    Bursts, Class, HOURS, LARGEST_SPAN, Levels, MODEL, Profile, SCHEMA, SizeShare, Stream, VERSION,
-    coarse,
+    Bursts, CascadeLevels, HOURS, LARGEST_SPAN, MODEL, Profile, ProfileClass, SCHEMA, SizeShare,
+    Stream, VERSION, coarse,
 };
 
 const PAGE: f64 = 4096.0;
@@ -99,8 +99,8 @@ struct PublishedLoad {
 /// The profile of an entry, or what is missing to make one.
 ///
 /// # Errors
-/// Neither a source nor `given` says how long the trace is, how many requests it has (or how
-/// many bytes are moved, or written in an hour), or which part of them reads.
+/// No source, nor `given`, has the length of the trace, its number of requests (or bytes moved, or
+/// written in an hour), or its share of reads.
 pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
     let mut figures = Figures { entry, recalled: false, assumed: Vec::new() };
     let mut load = load(&mut figures, given)?;
@@ -133,8 +133,11 @@ pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
             make_stream(op, share, new, fresh, load.sizes[op], requests, interleaved)
         })
     };
-    let class =
-        |reads: Option<Stream>, writes: Option<Stream>| Class { growth: GROWTH, reads, writes };
+    let class = |reads: Option<Stream>, writes: Option<Stream>| ProfileClass {
+        growth: GROWTH,
+        reads,
+        writes,
+    };
     let (ir, iw) = (pages.interleaved_reads, pages.interleaved_writes);
     // An interleaved page is first touched by its more frequent operation.
     let (tr, tw) = (touches[0] * ir, touches[1] * iw);
@@ -348,9 +351,9 @@ fn make_stream(
     }
 }
 
-/// Sizes with a mean: multiples of a sector up to 4 KiB for means below it, powers of two from
-/// 4 KiB to 64 KiB (512 KiB for means above 32 KiB) otherwise, shares falling (or rising) by one
-/// factor from each to the next.
+/// Sizes with a given mean. They are multiples of a sector up to 4 KiB for means below it.
+/// Otherwise they are powers of two from 4 KiB to 64 KiB (512 KiB for means above 32 KiB). Shares
+/// fall (or rise) by one factor from each to the next.
 pub(crate) fn sizes(mean: f64) -> Vec<SizeShare> {
     let of: Vec<u64> = if mean < PAGE {
         (1..=8).map(|i| 512 * i).collect()
@@ -395,7 +398,8 @@ fn bursts(seconds: f64, daily: bool, alike: Option<f64>) -> Bursts {
     let levels = (seconds / 1e-6).log2().ceil().clamp(1.0, 40.0) as i32;
     for level in 0..levels {
         let half = seconds / 2.0_f64.powi(level + 1);
-        let mut add = |to: fn(&mut Bursts) -> &mut Levels, [reads, writes, together]: [f64; 3]| {
+        let mut add = |to: fn(&mut Bursts) -> &mut CascadeLevels,
+                       [reads, writes, together]: [f64; 3]| {
             let to = to(&mut bursts);
             to.reads.push(reads);
             to.writes.push(writes);

@@ -17,14 +17,14 @@ const MOST: usize = 100_000;
 
 /// A file in one of the folders.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Found {
+pub struct FoundFile {
     /// Its path.
     pub path: PathBuf,
     /// Its size as stored.
     pub bytes: u64,
 }
 
-impl Found {
+impl FoundFile {
     /// The file's name in lower case: folders come from systems that do not tell case apart.
     pub(super) fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase()
@@ -35,18 +35,18 @@ impl Found {
 #[derive(Clone, Default, Debug)]
 pub struct Shelf {
     /// Each with its name in lower case.
-    found: Vec<(String, Found)>,
+    found: Vec<(String, FoundFile)>,
 }
 
 /// Whether a trace is there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Presence {
     /// All of its files; of a trace with parts, in the order of the parts.
-    There(Vec<Found>),
+    There(Vec<FoundFile>),
     /// Some of its files or parts, and what is missing in words.
-    Partly(Vec<Found>, Vec<String>),
+    Partly(Vec<FoundFile>, Vec<String>),
     /// Only as an archive, or compressed in a way that is not read: to be unpacked.
-    Packed(Found),
+    Packed(FoundFile),
     /// No file of it.
     Missing,
     /// Nobody has published it.
@@ -69,7 +69,7 @@ impl Shelf {
                     fail("there is no such folder".into(), "a folder of traces", hint)
                 }
                 io::ErrorKind::NotADirectory => {
-                    fail("this is no folder".into(), "a folder of traces", hint)
+                    fail("this is not a folder".into(), "a folder of traces", hint)
                 }
                 io::ErrorKind::FileTooLarge => fail(
                     format!("more than {MOST} files in and below this folder"),
@@ -114,7 +114,7 @@ impl Shelf {
         if entry.patterns.is_empty() {
             return Presence::Unpublished;
         }
-        let mut have: Vec<(Option<Start>, &Found)> = Vec::new();
+        let mut have: Vec<(Option<Start>, &FoundFile)> = Vec::new();
         let mut packed = None;
         for (name, found) in &self.found {
             if entry.archive.as_ref().is_some_and(|a| a.name.eq_ignore_ascii_case(name)) {
@@ -124,7 +124,7 @@ impl Shelf {
             if !read.readable {
                 packed.get_or_insert(found);
             } else if have.iter().all(|(start, _)| *start != read.start) {
-                // A second copy, plain beside compressed or in another folder, is no other file.
+                // A second copy, plain beside compressed or in another folder, is not another file.
                 have.push((read.start, found));
             }
         }
@@ -142,9 +142,9 @@ impl Shelf {
         }
     }
 
-    /// Files that look like traces and are none of the catalogue: excerpts, other formats, others'
-    /// traces.
-    pub fn others(&self, catalogue: &Catalogue) -> Vec<Found> {
+    /// Files that look like traces and are not in the catalogue: excerpts, other formats, traces of
+    /// others.
+    pub fn others(&self, catalogue: &Catalogue) -> Vec<FoundFile> {
         let known = |name: &str| {
             catalogue.traces.iter().any(|entry| {
                 entry.patterns.iter().any(|p| p.read(name).is_some())
@@ -167,7 +167,7 @@ fn looks_like_a_trace(name: &str) -> bool {
     ENDINGS.contains(&ending) && !BESIDE.iter().any(|word| name.starts_with(word))
 }
 
-fn walk(folder: &Path, depth: u32, found: &mut Vec<Found>) -> io::Result<()> {
+fn walk(folder: &Path, depth: u32, found: &mut Vec<FoundFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         // Links are followed; what cannot be looked at, or is gone again, is not there.
@@ -176,7 +176,7 @@ fn walk(folder: &Path, depth: u32, found: &mut Vec<Found>) -> io::Result<()> {
             if found.len() == MOST {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
-            found.push(Found { path, bytes: meta.len() });
+            found.push(FoundFile { path, bytes: meta.len() });
         } else if meta.is_dir() && depth < DEEPEST {
             match walk(&path, depth + 1, found) {
                 Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}

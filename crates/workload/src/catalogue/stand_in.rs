@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 
 use super::open::{Opening, absent, fail};
 use super::{Catalogue, Entry, Given, Missing, Presence, Quantity, Shelf, published};
-use crate::arrange::{Merge, Part};
+use crate::arrange::{Merge, MergedPart};
 use crate::standin::{Length, Profile};
-use crate::{About, ReadOptions, Request, Source, TraceError, Workload};
+use crate::{About, ReadOptions, Request, RequestSource, TraceError, Workload};
 
 impl Catalogue {
     /// As [`Catalogue::open`], but a trace whose files are not there is represented by its
@@ -64,9 +64,9 @@ impl Catalogue {
         }
         // A stand-in begins with the earliest of the volumes that are there.
         let earliest = parts.iter().filter_map(|part| part.1).min().unwrap_or(0);
-        let parts = parts.into_iter().map(|(workload, origin)| Part {
+        let parts = parts.into_iter().map(|(workload, origin)| MergedPart {
             begins: Dur::ns(origin.unwrap_or(earliest)),
-            ..Part::new(workload)
+            ..MergedPart::new(workload)
         });
         let merged = Box::new(Merge::new(&entry.name, parts.collect())?);
         Ok(match length.requests {
@@ -131,8 +131,8 @@ impl Catalogue {
         })
     }
 
-    /// The mean size of requests of those volumes of a server of which no source gives it, so
-    /// that together they write as much in an hour as is published of the server.
+    /// The mean size of requests of a server's volumes for which no source gives it. With it they
+    /// write together as much in an hour as is published of the server.
     pub(super) fn size_of_parts(&self, server: &Entry) -> Option<f64> {
         let hourly = server.known(Quantity::WrittenPerHour)?.value;
         let (mut known, mut writes) = (0.0, 0.0);
@@ -180,7 +180,7 @@ impl Workload for First {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(Firsts { inner: self.inner.open()?, left: self.requests }))
     }
 
@@ -190,11 +190,11 @@ impl Workload for First {
 }
 
 struct Firsts {
-    inner: Box<dyn Source>,
+    inner: Box<dyn RequestSource>,
     left: u64,
 }
 
-impl Source for Firsts {
+impl RequestSource for Firsts {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         if self.left == 0 {
             batch.clear();

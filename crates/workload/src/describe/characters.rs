@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::page::{Class, Page};
+use super::page::{Page, PageClass};
 use super::share;
 
 /// The pages that are touched.
@@ -43,11 +43,11 @@ pub struct OfClasses {
 }
 
 impl OfClasses {
-    fn add(&mut self, class: Class, count: u64) {
+    fn add(&mut self, class: PageClass, count: u64) {
         *match class {
-            Class::ReadOnly => &mut self.read_only,
-            Class::WriteOnly => &mut self.write_only,
-            Class::Interleaved => &mut self.interleaved,
+            PageClass::ReadOnly => &mut self.read_only,
+            PageClass::WriteOnly => &mut self.write_only,
+            PageClass::Interleaved => &mut self.interleaved,
         } += count;
     }
 
@@ -85,9 +85,9 @@ pub struct Characters {
     pub minority: Option<f64>,
 }
 
-/// AGCR's Figure 6: a page's next touch is called read-only (write-only) if it and the touches
-/// before it in the window are all reads (writes), and interleaved otherwise; right is what
-/// agrees with the class of the page over the whole workload.
+/// AGCR's Figure 6. A page's next touch is predicted as read-only (write-only) if it and the
+/// touches before it in the window are all reads (writes), and as interleaved otherwise. A
+/// prediction is right if it is the class of the page over the whole workload.
 #[derive(Clone, Default, PartialEq, Debug, Serialize)]
 pub struct Identification {
     /// Touches that are judged: all but the first of each page, which has no history. While a
@@ -130,7 +130,7 @@ impl Sums {
         footprint.both_pages += u64::from(reads > 0 && writes > 0);
         footprint.read_first_pages += u64::from(page.first_was_read());
         let class = page.class();
-        if class == Class::ReadOnly && !page.first_was_read() {
+        if class == PageClass::ReadOnly && !page.first_was_read() {
             self.created += reads;
         }
         self.characters.pages.add(class, 1);

@@ -7,7 +7,7 @@ use crate::{Op, Request};
 
 /// Requests and bytes of one operation.
 #[derive(Copy, Clone, Default, PartialEq, Debug, Serialize)]
-pub struct Requests {
+pub struct RequestCounts {
     /// Reads.
     pub read: OfOp,
     /// Writes.
@@ -16,7 +16,7 @@ pub struct Requests {
     pub trim: OfOp,
     /// All of these. Bytes are those of reads and writes, which carry data.
     pub all: OfOp,
-    /// Flushes, which are none of these.
+    /// Flushes, which are not among these.
     pub flushes: u64,
     /// Those of the writes that bypass volatile memory (FUA).
     pub fua_writes: u64,
@@ -65,7 +65,7 @@ impl Mix {
         kept
     }
 
-    pub(super) fn requests(&self) -> Requests {
+    pub(super) fn requests(&self) -> RequestCounts {
         let all = self.requests.iter().sum();
         let carrying = [Op::Read, Op::Write].map(|op| op as usize);
         let [requests, data] = [&self.requests, &self.bytes]
@@ -82,7 +82,7 @@ impl Mix {
                 mean_bytes: share(bytes, requests),
             }
         };
-        Requests {
+        RequestCounts {
             read: op(Op::Read),
             write: op(Op::Write),
             trim: op(Op::Trim),

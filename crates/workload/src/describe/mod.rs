@@ -1,10 +1,11 @@
 //! Measures of a workload: its mix, sizes, rate and order, and what its pages see.
 //!
-//! One pass over the requests, in memory that does not grow with their number. A *page* here is
-//! only a unit of address space of the size that is asked for; a *touch* is one request's access
-//! to one page, so a request for four pages touches four times, and one for a part of a page
-//! touches it once. Trims are counted as requests and touch nothing. Flushes are counted apart, and
-//! everything but the span is said of the requests between them.
+//! One pass over the requests, in memory that does not grow with their number. A *page* is only a
+//! unit of address space of the requested size. A *touch* is one request's access to one page. So a
+//! request for four pages touches four times, and one for a part of a page touches it once.
+//!
+//! Trims are counted as requests and touch nothing. Flushes are counted apart. Everything but the
+//! span describes the other requests.
 //!
 //! Page measures are exact as long as a record of every page fits the memory that is
 //! allowed ([`Options::new`]). From there on it rests on a sample of the address space
@@ -30,16 +31,16 @@ use serde::Serialize;
 
 use self::mix::Mix;
 use self::touches::Touches;
-use crate::{Alignment, BATCH, Op, Request, Source, TraceError};
+use crate::{Alignment, BATCH, Op, Request, RequestSource, TraceError};
 
 pub use characters::{Characters, Footprint, Identification, OfClasses, Window};
 pub use concentration::{Concentration, Curve, TopPage};
 pub use epochs::Epochs;
-pub use mix::{OfOp, Requests};
-pub use rate::{Gaps, Hour, Peak, Rate, Series};
+pub use mix::{OfOp, RequestCounts};
+pub use rate::{Gaps, Hour, Peak, RateSeries, RequestRate};
 pub use reuse::Reuse;
-pub use sequence::{Runs, Sequence};
-pub use sizes::{FrequentSize, SizeClass, Sizes};
+pub use sequence::{RunLengths, Sequence};
+pub use sizes::{FrequentSize, RequestSizes, SizeClass};
 
 /// The options of a description.
 #[derive(Clone, PartialEq, Debug)]
@@ -115,15 +116,15 @@ pub struct Description {
     /// From the first request to the last, in nanoseconds.
     pub span_ns: u64,
     /// Requests and bytes by operation.
-    pub requests: Requests,
+    pub requests: RequestCounts,
     /// How large requests are.
-    pub sizes: Sizes,
+    pub sizes: RequestSizes,
     /// The start and end of requests relative to pages.
     pub alignment: Aligned,
     /// How far requests go on where others ended.
     pub sequence: Sequence,
     /// Requests but flushes over time; `None` if all arrive at once.
-    pub rate: Option<Rate>,
+    pub rate: Option<RequestRate>,
     /// Write demand of consecutive epochs, by length of epoch (READY, Figure 4).
     pub epochs: Vec<Epochs>,
     /// All page measures are for this size.
@@ -157,10 +158,10 @@ pub struct Aligned {
     pub at_4k_shifted: Option<f64>,
 }
 
-/// Pages are sampled in groups of 16 neighbours, by a hash of their address: a group is in the
-/// sample with all its touches from first to last, or not at all (spatial sampling, as SHARDS has
-/// it: Waldspurger et al., FAST 2015). When the records fill their memory, half of the groups are
-/// given up. Counts of pages and touches are scaled up by the inverse of the rate.
+/// Pages are sampled in groups of 16 neighbours, by a hash of their address. A group is in the
+/// sample with all its touches, or not at all (spatial sampling, as in SHARDS: Waldspurger et al.,
+/// FAST 2015). When the records fill their memory, half of the groups are dropped. Counts of pages
+/// and touches are scaled up by the inverse of the rate.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize)]
 pub struct Sampling {
     /// The part of the address space in the sample, a power of one half; 1 is everything.
@@ -181,8 +182,8 @@ pub struct Describer {
     alignment: Alignment,
     whole_pages: u64,
     sequence: sequence::Streams,
-    rate: rate::Clock,
-    epochs: Vec<epochs::Demand>,
+    rate: rate::RateClock,
+    epochs: Vec<epochs::EpochDemand>,
     touches: Touches,
 }
 
@@ -196,8 +197,8 @@ impl Describer {
             alignment: Alignment::new(),
             whole_pages: 0,
             sequence: sequence::Streams::new(),
-            rate: rate::Clock::new(),
-            epochs: options.epochs.iter().map(|&length| epochs::Demand::new(length)).collect(),
+            rate: rate::RateClock::new(),
+            epochs: options.epochs.iter().map(|&length| epochs::EpochDemand::new(length)).collect(),
             touches: Touches::new(options.page_size, options.memory),
             options: options.clone(),
         }
@@ -265,7 +266,10 @@ impl Describer {
 }
 
 /// Describes everything that is left of a source.
-pub fn describe(source: &mut dyn Source, options: &Options) -> Result<Description, TraceError> {
+pub fn describe(
+    source: &mut dyn RequestSource,
+    options: &Options,
+) -> Result<Description, TraceError> {
     let mut describer = Describer::new(options);
     let mut batch = Vec::with_capacity(BATCH);
     loop {

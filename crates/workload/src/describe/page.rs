@@ -28,7 +28,7 @@ pub(super) const SLOTS: u32 = FIRST_READ;
 
 /// The class of a page by its touches (AGCR, Section 3.1).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Class {
+pub(super) enum PageClass {
     /// More than 95 % reads.
     ReadOnly,
     /// More than 95 % writes.
@@ -87,14 +87,14 @@ impl Page {
     }
 
     /// Strictly more than 95 % of the touches decide.
-    pub(super) fn class(self) -> Class {
+    pub(super) fn class(self) -> PageClass {
         let most = |part: u32| 20 * u64::from(part) > 19 * self.touches();
         if most(self.reads) {
-            Class::ReadOnly
+            PageClass::ReadOnly
         } else if most(self.writes) {
-            Class::WriteOnly
+            PageClass::WriteOnly
         } else {
-            Class::Interleaved
+            PageClass::Interleaved
         }
     }
 
@@ -109,15 +109,15 @@ impl Page {
         let to_read = (changes + 1 - first_read) / 2;
         let to_write = changes - to_read;
         match self.class() {
-            Class::ReadOnly => {
+            PageClass::ReadOnly => {
                 let later = reads - first_read;
                 [later, later - to_read, later - to_read - seconds_r]
             }
-            Class::WriteOnly => {
+            PageClass::WriteOnly => {
                 let later = writes - (1 - first_read);
                 [later, later - to_write, later - to_write - seconds_w]
             }
-            Class::Interleaved => [0, changes, changes + seconds_r + seconds_w],
+            PageClass::Interleaved => [0, changes, changes + seconds_r + seconds_w],
         }
     }
 }
@@ -137,14 +137,14 @@ mod tests {
 
     /// The prediction of a window, from the definition: the touch and up to `window - 1` before
     /// it, all of one kind or not.
-    fn called(ops: &[Op], at: usize, window: usize) -> Class {
+    fn called(ops: &[Op], at: usize, window: usize) -> PageClass {
         let seen = &ops[(at + 1).saturating_sub(window)..=at];
         if seen.iter().all(|&op| op == Op::Read) {
-            Class::ReadOnly
+            PageClass::ReadOnly
         } else if seen.iter().all(|&op| op == Op::Write) {
-            Class::WriteOnly
+            PageClass::WriteOnly
         } else {
-            Class::Interleaved
+            PageClass::Interleaved
         }
     }
 
@@ -163,9 +163,9 @@ mod tests {
             let reads = ops.iter().filter(|&&op| op == Op::Read).count();
             let part = reads as f64 / ops.len() as f64;
             let class = match part {
-                p if p > 0.95 => Class::ReadOnly,
-                p if 1.0 - p > 0.95 => Class::WriteOnly,
-                _ => Class::Interleaved,
+                p if p > 0.95 => PageClass::ReadOnly,
+                p if 1.0 - p > 0.95 => PageClass::WriteOnly,
+                _ => PageClass::Interleaved,
             };
             // Exactly 95 % is not enough, whatever the rounding.
             if reads * 20 != ops.len() * 19 && (ops.len() - reads) * 20 != ops.len() * 19 {
@@ -183,8 +183,8 @@ mod tests {
     #[test]
     fn ninety_five_percent_is_not_enough() {
         let nineteen = [[Op::Read; 19].as_slice(), &[Op::Write]].concat();
-        assert_eq!(page(&nineteen).class(), Class::Interleaved);
+        assert_eq!(page(&nineteen).class(), PageClass::Interleaved);
         let twenty = [nineteen, vec![Op::Read]].concat();
-        assert_eq!(page(&twenty).class(), Class::ReadOnly);
+        assert_eq!(page(&twenty).class(), PageClass::ReadOnly);
     }
 }

@@ -37,7 +37,7 @@ impl Group {
     }
 }
 
-pub(super) struct Pages {
+pub(super) struct TouchedPages {
     /// A power of two of places, at most three quarters taken.
     table: Vec<Group>,
     groups: usize,
@@ -48,21 +48,21 @@ pub(super) struct Pages {
     in_runs: usize,
     /// Given-up runs of 1, 2, 4 and 8.
     free: [Vec<u32>; GROUP_SHIFT as usize],
-    /// One group in so many is in the sample.
+    /// One group in `weight` is in the sample.
     weight: u64,
 }
 
 /// The result of a look-up of pages.
-pub(super) enum Found<'a> {
+pub(super) enum PagesFound<'a> {
     /// The records, side by side; new ones are as by default.
     Pages(&'a mut [Page]),
     /// The group is not in the sample.
     Unsampled,
-    /// There is no room: [`Pages::make_room`], then ask again.
+    /// There is no room: [`TouchedPages::make_room`], then ask again.
     Full,
 }
 
-impl Pages {
+impl TouchedPages {
     pub(super) fn new(memory: u64) -> Self {
         let memory = memory as usize;
         let places = memory / GROUP_PART / size_of::<Group>();
@@ -107,36 +107,36 @@ impl Pages {
 
     /// The records of pages `first` to `first + n - 1` of a group.
     #[inline]
-    pub(super) fn get(&mut self, group: u64, first: u32, n: u32) -> Found<'_> {
+    pub(super) fn get(&mut self, group: u64, first: u32, n: u32) -> PagesFound<'_> {
         let hash = mix(group);
         if hash & (self.weight - 1) != 0 {
-            return Found::Unsampled;
+            return PagesFound::Unsampled;
         }
-        let wanted = (u16::MAX >> (GROUP - n)) << first;
+        let requested = (u16::MAX >> (GROUP - n)) << first;
         let place = match self.find(group, hash) {
-            Ok(place) if self.table[place].present & wanted == wanted => place,
+            Ok(place) if self.table[place].present & requested == requested => place,
             Ok(place) => {
-                if !self.widen(place, wanted) {
-                    return Found::Full;
+                if !self.widen(place, requested) {
+                    return PagesFound::Full;
                 }
                 place
             }
-            Err(_) if self.groups == self.most_groups => return Found::Full,
+            Err(_) if self.groups == self.most_groups => return PagesFound::Full,
             Err(_) => {
                 if self.groups == self.table.len() / 4 * 3 {
                     self.grow();
                 }
-                let Some(at) = self.run(wanted.count_ones().next_power_of_two()) else {
-                    return Found::Full;
+                let Some(at) = self.run(requested.count_ones().next_power_of_two()) else {
+                    return PagesFound::Full;
                 };
                 self.groups += 1;
-                self.insert(Group { key: group + 1, at, present: wanted })
+                self.insert(Group { key: group + 1, at, present: requested })
             }
         };
         let Group { at, present, .. } = self.table[place];
         let before = present & ((1 << first) - 1);
         let at = (at + before.count_ones()) as usize;
-        Found::Pages(&mut self.records[at..at + n as usize])
+        PagesFound::Pages(&mut self.records[at..at + n as usize])
     }
 
     /// The first place for a hash: its highest bits. The sample goes by the lowest.
@@ -193,9 +193,9 @@ impl Pages {
     }
 
     /// Gives the wanted pages of a group their records, in a larger run if need be.
-    fn widen(&mut self, place: usize, wanted: u16) -> bool {
+    fn widen(&mut self, place: usize, requested: u16) -> bool {
         let old = self.table[place];
-        let mut new = Group { present: old.present | wanted, ..old };
+        let mut new = Group { present: old.present | requested, ..old };
         if new.room() > old.room() {
             let Some(at) = self.run(new.room()) else { return false };
             new.at = at;
@@ -314,7 +314,7 @@ mod tests {
     /// Touches single pages and stretches against a plain map, growing, widening and thinning.
     fn against_a_map(memory: u64, groups: u32, touches: u32) -> u64 {
         let mut rng = Rng::named(memory, "test/pages");
-        let mut pages = Pages::new(memory);
+        let mut pages = TouchedPages::new(memory);
         let mut plain: BTreeMap<u64, u32> = BTreeMap::new();
         for _ in 0..touches {
             let group = u64::from(rng.below(groups)) << 20;
@@ -322,8 +322,8 @@ mod tests {
             let n = 1 + rng.below(GROUP - first);
             loop {
                 match pages.get(group, first, n) {
-                    Found::Unsampled => break,
-                    Found::Full => {
+                    PagesFound::Unsampled => break,
+                    PagesFound::Full => {
                         let (mut gone, before) = (0, pages.weight());
                         pages.make_room(|page| gone += page.reads);
                         let kept = |number: u64| mix(number >> GROUP_SHIFT) % pages.weight() == 0;
@@ -332,7 +332,7 @@ mod tests {
                         plain.retain(|&number, _| kept(number));
                         assert!(pages.weight() <= 2 * before);
                     }
-                    Found::Pages(found) => {
+                    PagesFound::Pages(found) => {
                         assert_eq!(found.len(), n as usize);
                         for (i, page) in found.iter_mut().enumerate() {
                             page.touch(Op::Read);

@@ -8,7 +8,7 @@ use crate::{Op, Request};
 
 /// Requests over time. Windows, rows and hours are counted from the first request.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Rate {
+pub struct RequestRate {
     /// Requests divided by the span.
     pub requests_per_second: f64,
     /// Bytes read divided by the span.
@@ -23,7 +23,7 @@ pub struct Rate {
     /// workloads carry no time of day.
     pub hours: Option<Vec<Hour>>,
     /// At most 2048 rows over the whole span.
-    pub series: Series,
+    pub series: RateSeries,
 }
 
 /// Requests in windows of one length.
@@ -80,7 +80,7 @@ pub struct Hour {
 
 /// Counts in rows of equal length, one column for each; row `i` begins at `i * width_ns`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Series {
+pub struct RateSeries {
     /// Length of a row: 2^k milliseconds, so that there are at most 2048.
     pub width_ns: u64,
     /// Reads.
@@ -116,7 +116,7 @@ impl Row {
     }
 }
 
-pub(super) struct Clock {
+pub(super) struct RateClock {
     windows: [Windows; 2],
     first: Option<Time>,
     last: Option<Time>,
@@ -127,7 +127,7 @@ pub(super) struct Clock {
     rows: Vec<Row>,
 }
 
-impl Clock {
+impl RateClock {
     pub(super) fn new() -> Self {
         Self {
             windows: [Windows::new(Dur::secs(1)), Windows::new(Dur::secs(60))],
@@ -186,7 +186,7 @@ impl Clock {
         row
     }
 
-    pub(super) fn finish(mut self, mix: &Mix, span: u64) -> Option<Rate> {
+    pub(super) fn finish(mut self, mix: &Mix, span: u64) -> Option<RequestRate> {
         if self.first == self.last {
             return None;
         }
@@ -200,7 +200,7 @@ impl Clock {
         let gaps = self.gaps.percentiles();
         let mean_square = self.squares / self.gaps.count() as f64;
         let columns = |of: &dyn Fn(&Row) -> u64| self.rows.iter().map(of).collect();
-        Some(Rate {
+        Some(RequestRate {
             requests_per_second: requests as f64 / seconds,
             read_bytes_per_second: mix.bytes[Op::Read as usize] as f64 / seconds,
             written_bytes_per_second: mix.bytes[Op::Write as usize] as f64 / seconds,
@@ -214,7 +214,7 @@ impl Clock {
                 variation: (mean_square / gaps.mean.powi(2) - 1.0).max(0.0).sqrt(),
             },
             hours: (span >= DAY).then(|| self.hours(span)),
-            series: Series {
+            series: RateSeries {
                 width_ns: self.width,
                 reads: columns(&|row| row.requests[Op::Read as usize]),
                 writes: columns(&|row| row.requests[Op::Write as usize]),

@@ -31,12 +31,12 @@ pub struct Sequence {
     /// The longest run in bytes.
     pub longest_bytes: u64,
     /// By length in requests and power of two, ascending, without gaps.
-    pub histogram: Vec<Runs>,
+    pub histogram: Vec<RunLengths>,
 }
 
 /// Runs whose number of requests lies in one power of two.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize)]
-pub struct Runs {
+pub struct RunLengths {
     /// The least number of requests, a power of two.
     pub from_requests: u64,
     /// Numbers of requests are smaller than this.
@@ -127,7 +127,7 @@ impl Streams {
         let all = self.requests.iter().sum();
         let of = |op: Op| share(self.in_stream[op as usize], self.requests[op as usize]);
         let total = |column: usize| self.closed.iter().map(|row| row[column]).sum::<u64>();
-        let histogram = self.closed.iter().enumerate().map(|(power, row)| Runs {
+        let histogram = self.closed.iter().enumerate().map(|(power, row)| RunLengths {
             from_requests: 1 << power,
             below_requests: 2 << power,
             runs: row[0],

@@ -9,7 +9,7 @@ use crate::Request;
 
 /// Sizes of requests.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Sizes {
+pub struct RequestSizes {
     /// The smallest request in bytes.
     pub least_bytes: u32,
     /// The largest request in bytes.
@@ -56,8 +56,8 @@ const FREQUENT: usize = 10;
 const SECTOR: u32 = 512;
 /// Whole sectors up to 2 MiB are counted in a column.
 const COLUMN: usize = 4097;
-/// Other sizes are remembered one by one, up to so many: a workload with more of them has none
-/// that is frequent. Further ones only count in their power of two.
+/// Other sizes are remembered one by one, up to this number. A workload with more of them has no
+/// frequent one. Further sizes only count in their power of two.
 const ODD: usize = 1 << 16;
 
 type ByOp = [u64; 3];
@@ -96,7 +96,7 @@ impl Counter {
         }
     }
 
-    pub(super) fn finish(self) -> Sizes {
+    pub(super) fn finish(self) -> RequestSizes {
         let sum = |by_op: &ByOp| by_op.iter().sum::<u64>();
         let all = self.powers.iter().map(sum).sum();
         let sectors = self.sectors.iter().enumerate().map(|(n, &by_op)| (n as u32 * SECTOR, by_op));
@@ -118,7 +118,7 @@ impl Counter {
             let [read, write, trim] = self.powers[power];
             SizeClass { from_bytes: 1 << power, below_bytes: 2 << power, read, write, trim }
         });
-        Sizes {
+        RequestSizes {
             least_bytes: if all > 0 { self.least } else { 0 },
             most_bytes: self.most,
             distinct,

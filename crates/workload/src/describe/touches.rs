@@ -6,7 +6,7 @@ use super::Sampling;
 use super::characters::{Characters, Footprint, Identification, Sums};
 use super::concentration::{Concentration, TouchTally};
 use super::page::{Page, SLOTS};
-use super::pages::{Found, GROUP_SHIFT, Pages};
+use super::pages::{GROUP_SHIFT, PagesFound, TouchedPages};
 use super::recency::Recency;
 use super::reuse::{Distances, Reuse};
 use crate::{Op, Request};
@@ -17,7 +17,7 @@ const NEAR: usize = 8;
 
 pub(super) struct Touches {
     page_shift: u32,
-    pages: Pages,
+    pages: TouchedPages,
     recency: Recency,
     distances: Distances,
     /// By reads and by writes, sampled or not.
@@ -44,7 +44,7 @@ impl Touches {
     pub(super) fn with_slots(page_size: Bytes, memory: Bytes, slots: u32) -> Self {
         Self {
             page_shift: page_size.get().ilog2(),
-            pages: Pages::new(memory.get()),
+            pages: TouchedPages::new(memory.get()),
             recency: Recency::new(slots),
             distances: Distances::default(),
             by_op: [0; 2],
@@ -86,9 +86,9 @@ impl Touches {
         loop {
             let weight = pages.weight();
             match pages.get(group, first, n) {
-                Found::Unsampled => return,
-                Found::Full => pages.make_room(|page| recency.remove(page.slot(), 1)),
-                Found::Pages(mut rest) => {
+                PagesFound::Unsampled => return,
+                PagesFound::Full => pages.make_room(|page| recency.remove(page.slot(), 1)),
+                PagesFound::Pages(mut rest) => {
                     while let Some(run) = run(rest) {
                         let (now, later) = rest.split_at_mut(run);
                         rest = later;
@@ -97,8 +97,8 @@ impl Touches {
                             distances.note_first(u64::from(len) * weight);
                         } else {
                             // The pages of a run were touched one after the other, and are so
-                            // again: between its two touches each of them sees the others, and
-                            // whatever came after the last of them.
+                            // again. Between its two touches each of them sees the others, and all
+                            // that came after the last of them.
                             let slot = now[0].slot();
                             let others = recency.after(slot + len - 1) + len - 1;
                             distances.note(u64::from(others) * weight, u64::from(len) * weight);

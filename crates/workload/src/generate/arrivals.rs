@@ -23,7 +23,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// Whether so many requests can arrive in a second: above 0 and at most 10^9.
+    /// Whether a rate of requests is allowed: above 0 and at most 10^9 a second.
     pub fn is_rate(iops: f64) -> bool {
         iops > 0.0 && iops <= 1e9
     }
@@ -41,7 +41,7 @@ impl Arrivals {
 
 /// Gives each request its arrival; the first arrives at zero.
 #[derive(Debug)]
-pub(super) enum Clock {
+pub(super) enum ArrivalClock {
     Still,
     Constant {
         gap_ns: f64,
@@ -56,7 +56,7 @@ pub(super) enum Clock {
     },
 }
 
-impl Clock {
+impl ArrivalClock {
     pub(super) fn new(arrivals: Arrivals, rng: Rng) -> Self {
         match arrivals {
             Arrivals::AsFastAsPossible => Self::Still,

@@ -1,11 +1,12 @@
 //! The user's settings of a generator.
 
-use kernel::{Bytes, Dur};
+use kernel::{Bytes, Dur, Rng};
 use serde::{Deserialize, Serialize};
 
-use super::spread::{Spread, Zones};
+use super::permutation::{PassOrder, Passes};
+use super::spread::{SlotSpread, Zones};
 use super::zipf::Zipf;
-use super::{Arrivals, Share, Size};
+use super::{Arrivals, MixShare, Size};
 
 /// The pattern of a generated workload.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -23,19 +24,22 @@ pub enum Pattern {
     Zipf,
     /// A share of the data takes a larger share of the accesses.
     HotCold,
+    /// Writes that go once over every aligned address, in random order, again and again.
+    Permutation,
     /// The enterprise workload of JESD219.
     Jesd219Enterprise,
 }
 
 impl Pattern {
     /// Every pattern, in the order of the documentation.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::RandomWrite,
         Self::RandomRead,
         Self::SequentialWrite,
         Self::SequentialRead,
         Self::Zipf,
         Self::HotCold,
+        Self::Permutation,
         Self::Jesd219Enterprise,
     ];
 
@@ -48,6 +52,7 @@ impl Pattern {
             Self::SequentialRead => "sequential-read",
             Self::Zipf => "zipf",
             Self::HotCold => "hot-cold",
+            Self::Permutation => "permutation",
             Self::Jesd219Enterprise => "jesd219-enterprise",
         }
     }
@@ -61,6 +66,9 @@ impl Pattern {
             Self::SequentialRead => "reads of 128 KiB from start to end, repeated",
             Self::Zipf => "random writes of 4 KiB, popularity by Zipf's law (theta 0.99)",
             Self::HotCold => "random writes of 4 KiB, 20 % of the data takes 80 % of them",
+            Self::Permutation => {
+                "writes of 4 KiB, once to every address in random order, again and again"
+            }
             Self::Jesd219Enterprise => {
                 "40 % reads and 60 % writes of 512 B to 64 KiB in three zones (JESD219 enterprise)"
             }
@@ -76,7 +84,11 @@ impl Pattern {
         match self {
             Self::RandomRead | Self::SequentialRead => 1.0,
             Self::Jesd219Enterprise => 0.4,
-            Self::RandomWrite | Self::SequentialWrite | Self::Zipf | Self::HotCold => 0.0,
+            Self::RandomWrite
+            | Self::SequentialWrite
+            | Self::Zipf
+            | Self::HotCold
+            | Self::Permutation => 0.0,
         }
     }
 
@@ -90,7 +102,7 @@ impl Pattern {
 }
 
 /// JESD219 enterprise, as fio's example job has it: 67 % of the requests are 4 KiB.
-fn jesd219_sizes() -> Vec<Share> {
+fn jesd219_sizes() -> Vec<MixShare> {
     [
         (512, 0.04),
         (1024, 0.01),
@@ -105,7 +117,7 @@ fn jesd219_sizes() -> Vec<Share> {
         (32768, 0.03),
         (65536, 0.03),
     ]
-    .map(|(size, share)| Share { size: Bytes::new(size), share })
+    .map(|(size, share)| MixShare { size: Bytes::new(size), share })
     .to_vec()
 }
 
@@ -145,8 +157,8 @@ pub struct Generator {
     /// The share of trims, 0 to 1; what is neither read nor trim is a write.
     #[serde(default)]
     pub trim_share: f64,
-    /// A flush after so many writes, at least 1, at the time of the last of them; on top of
-    /// `requests`. `None`: no flushes.
+    /// A flush after this number of writes, at least 1, at the time of the last of them, in
+    /// addition to `requests`. `None`: no flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_every: Option<u64>,
     /// The share of the writes that bypass volatile memory (FUA), 0 to 1.
@@ -168,6 +180,10 @@ pub struct Generator {
     /// 0.8. Reads and trims, if there are any, follow the same shares as writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hot_writes: Option<f64>,
+    /// `permutation` only: each pass over the addresses draws a new order (fio with
+    /// `randrepeat=0`), or all repeat that of the first (fio without). By default it draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<PassOrder>,
     /// The seed; by default that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -200,12 +216,13 @@ impl Generator {
             theta: None,
             hot_data: None,
             hot_writes: None,
+            order: None,
             seed: None,
         }
     }
 
-    /// How addresses spread over `slots` aligned places.
-    pub(super) fn spread(&self, slots: u64) -> Result<Spread, Wrong> {
+    /// How addresses spread over `slots` aligned places; `seed` is that of the workload.
+    pub(super) fn spread(&self, slots: u64, seed: u64) -> Result<SlotSpread, Wrong> {
         let only = |key, given: bool, pattern: Pattern| {
             if given && self.pattern != pattern {
                 let found = format!("`{key}` is given for {}", self.pattern.name());
@@ -216,21 +233,22 @@ impl Generator {
         only("theta", self.theta.is_some(), Pattern::Zipf)?;
         only("hot-data", self.hot_data.is_some(), Pattern::HotCold)?;
         only("hot-writes", self.hot_writes.is_some(), Pattern::HotCold)?;
+        only("order", self.order.is_some(), Pattern::Permutation)?;
         let zones = |shares: &[(f64, f64)]| {
-            Zones::new(slots, shares).map(Spread::Zones).ok_or_else(|| {
+            Zones::new(slots, shares).map(SlotSpread::Zones).ok_or_else(|| {
                 let found = format!("{slots} aligned places cannot be split into the zones");
                 ("span", found, "at least one place in every zone")
             })
         };
         match self.pattern {
-            Pattern::RandomWrite | Pattern::RandomRead => Ok(Spread::Uniform { slots }),
-            Pattern::SequentialWrite | Pattern::SequentialRead => Ok(Spread::Sequential),
+            Pattern::RandomWrite | Pattern::RandomRead => Ok(SlotSpread::Uniform { slots }),
+            Pattern::SequentialWrite | Pattern::SequentialRead => Ok(SlotSpread::Sequential),
             Pattern::Zipf => {
                 let theta = self.theta.unwrap_or(0.99);
                 if !(theta > 0.0 && theta <= 10.0) {
                     return Err(("theta", format!("theta = {theta}"), "0 < theta <= 10"));
                 }
-                Ok(Spread::Zipf(Zipf::new(slots, theta)))
+                Ok(SlotSpread::Zipf(Zipf::new(slots, theta)))
             }
             Pattern::HotCold => {
                 let (data, writes) = (self.hot_data.unwrap_or(0.2), self.hot_writes.unwrap_or(0.8));
@@ -242,6 +260,10 @@ impl Generator {
                     return Err(("hot-writes", found, "0 <= hot-writes <= 1"));
                 }
                 zones(&[(data, writes), (1.0 - data, 1.0 - writes)])
+            }
+            Pattern::Permutation => {
+                let key = Rng::named(seed, "workload/permutation").bits();
+                Ok(SlotSpread::Passes(Passes::new(slots, self.order.unwrap_or_default(), key)))
             }
             Pattern::Jesd219Enterprise => zones(&JESD219_ZONES),
         }

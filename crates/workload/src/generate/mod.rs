@@ -8,6 +8,7 @@
 
 mod arrivals;
 mod config;
+mod permutation;
 mod sizes;
 mod spread;
 mod zipf;
@@ -16,16 +17,17 @@ use std::sync::Arc;
 
 use kernel::{Bytes, Prio, Rng};
 
-use self::arrivals::Clock;
+use self::arrivals::ArrivalClock;
 use self::sizes::SizePicker;
-use self::spread::Spread;
+use self::spread::SlotSpread;
 use crate::clock::in_time;
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Op, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Op, Request, RequestSource, TraceError, Workload};
 
 pub use arrivals::Arrivals;
 pub use config::{Generator, Pattern};
-pub use sizes::{Share, Size};
+pub use permutation::PassOrder;
+pub use sizes::{MixShare, Size};
 
 /// A percentage is answered with the share.
 fn expected_share(found: f64) -> String {
@@ -55,13 +57,13 @@ struct GeneratorPlan {
     span: u64,
     align: u64,
     sizes: SizePicker,
-    spread: Spread,
+    spread: SlotSpread,
     /// Below the first: read; below the second: trim; else write. In units of 2^-64.
     read_below: u64,
     trim_below: u64,
     /// Set when every request does the same, but for flushes and FUA.
     only: Option<Op>,
-    /// A flush after so many writes.
+    /// A flush after this number of writes.
     flush_every: Option<u64>,
     /// A write bypasses volatile memory below this, in units of 2^-64.
     fua_below: u128,
@@ -107,8 +109,9 @@ impl Generator {
             let found = format!("a span of {}", Bytes::new(span));
             return Err(bad("span", found, "room for the largest request and one aligned place"));
         }
+        let seed = self.seed.unwrap_or(seed);
         let spread = self
-            .spread(span / align)
+            .spread(span / align, seed)
             .map_err(|(key, found, expected)| bad(key, found, expected))?;
         let read = self.read_share.unwrap_or_else(|| self.pattern.read_share());
         let (trim, fua) = (self.trim_share, self.fua_share);
@@ -160,7 +163,7 @@ impl Generator {
             flush_every: self.flush_every,
             fua_below: (fua * 2.0_f64.powi(64)) as u128,
             arrivals,
-            seed: self.seed.unwrap_or(seed),
+            seed,
         };
         let about = About {
             name: self.pattern.name().into(),
@@ -197,7 +200,7 @@ impl Workload for Synthetic {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(Making::of(&self.plan)))
     }
 
@@ -208,7 +211,7 @@ impl Workload for Synthetic {
             && self.plan.sizes.all().all(|size| whole(size.into()))
     }
 
-    fn endless(&self) -> Option<Box<dyn Source>> {
+    fn endless(&self) -> Option<Box<dyn RequestSource>> {
         let hardly_writes = match self.plan.only {
             Some(op) => op != Op::Write,
             None => self.plan.trim_below > below(1.0 - FEW),
@@ -218,9 +221,9 @@ impl Workload for Synthetic {
         }
         let mut making = Making::of(&self.plan);
         making.left = u64::MAX;
-        // Times of so many requests would not fit.
+        // The times of this number of requests would not fit.
         let unused = Rng::named(self.plan.seed, "workload/arrivals");
-        making.clock = Clock::new(Arrivals::AsFastAsPossible, unused);
+        making.clock = ArrivalClock::new(Arrivals::AsFastAsPossible, unused);
         Some(Box::new(making))
     }
 }
@@ -231,13 +234,13 @@ impl Making {
         let stream = |name| Rng::named(plan.seed, name);
         Self {
             left: plan.requests,
-            clock: Clock::new(plan.arrivals, stream("workload/arrivals")),
+            clock: ArrivalClock::new(plan.arrivals, stream("workload/arrivals")),
             places: stream("workload/places"),
             sizes: stream("workload/sizes"),
             ops: stream(OPERATIONS),
             fua: stream("workload/fua"),
             unflushed: 0,
-            next_byte: 0,
+            next: 0,
             plan,
         }
     }
@@ -247,18 +250,18 @@ impl Making {
 struct Making {
     plan: Arc<GeneratorPlan>,
     left: u64,
-    clock: Clock,
+    clock: ArrivalClock,
     places: Rng,
     sizes: Rng,
     ops: Rng,
     fua: Rng,
     /// Writes since the last flush.
     unflushed: u64,
-    /// The next address of a sequential stream.
-    next_byte: u64,
+    /// The next address of a sequential stream, or the number of places that were taken.
+    next: u64,
 }
 
-impl Source for Making {
+impl RequestSource for Making {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         // With flushes there may be as many again.
@@ -268,24 +271,29 @@ impl Source for Making {
         let plan = Arc::clone(&self.plan);
         // The pattern is asked for once per batch, not per request.
         match &plan.spread {
-            Spread::Uniform { slots } => {
+            SlotSpread::Uniform { slots } => {
                 self.make(batch, n, &plan, |rng, _, len| {
                     (plan.place(rng.below_u64(*slots), len), len)
                 });
             }
             // The last request before the end is as short as it must be: no byte is left out.
-            Spread::Sequential => self.make(batch, n, &plan, |_, next, len| {
+            SlotSpread::Sequential => self.make(batch, n, &plan, |_, next, len| {
                 let at = if *next == plan.span { 0 } else { *next };
                 let len = u64::from(len).min(plan.span - at);
                 *next = at + len;
                 (at, len as u32)
             }),
-            Spread::Zones(zones) => {
+            SlotSpread::Zones(zones) => {
                 self.make(batch, n, &plan, |rng, _, len| (plan.place(zones.draw(rng), len), len));
             }
-            Spread::Zipf(zipf) => {
+            SlotSpread::Zipf(zipf) => {
                 self.make(batch, n, &plan, |rng, _, len| (plan.place(zipf.draw(rng), len), len));
             }
+            SlotSpread::Passes(passes) => self.make(batch, n, &plan, |_, next, len| {
+                let place = passes.place(*next);
+                *next += 1;
+                (plan.place(place, len), len)
+            }),
         }
         in_time(batch, &plan.name, "let them arrive more often, or make fewer requests")
     }
@@ -300,10 +308,10 @@ impl Making {
         plan: &GeneratorPlan,
         place: impl Fn(&mut Rng, &mut u64, u32) -> (u64, u32),
     ) {
-        let Self { sizes, places, next_byte, ops, fua, clock, unflushed, .. } = self;
+        let Self { sizes, places, next, ops, fua, clock, unflushed, .. } = self;
         let mut one = || {
             let wish = plan.sizes.draw(sizes);
-            let (offset, len) = place(places, next_byte, wish);
+            let (offset, len) = place(places, next, wish);
             let op = match plan.only {
                 Some(op) => op,
                 None => plan.op(ops.bits()),

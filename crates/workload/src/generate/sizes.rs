@@ -12,13 +12,13 @@ pub enum Size {
     /// One size, written `"4KiB"`.
     One(Bytes),
     /// Sizes with their shares, written `[{ size = "4KiB", share = 0.7 }, …]`.
-    Mix(Vec<Share>),
+    Mix(Vec<MixShare>),
 }
 
 /// One size of a mix.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Share {
+pub struct MixShare {
     /// The size.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub size: Bytes,
@@ -36,8 +36,8 @@ fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Bytes, D::Error> {
 }
 
 impl Size {
-    /// Random addresses are multiples of this unless the user says otherwise: the size itself,
-    /// so that requests never overlap in part; 4 KiB for a mix, as fio's JESD219 job has it.
+    /// Random addresses are multiples of this unless the user sets another value. It is the size
+    /// itself, so requests never overlap in part, and 4 KiB for a mix, as in fio's JESD219 job.
     pub(super) fn alignment(&self) -> u64 {
         match self {
             Self::One(size) => size.get(),
@@ -98,12 +98,12 @@ impl SizePicker {
     /// Checks the sizes; an error says what is wrong.
     pub(super) fn new(size: &Size) -> Result<Self, String> {
         let shares = match size {
-            Size::One(size) => &[Share { size: *size, share: 1.0 }][..],
+            Size::One(size) => &[MixShare { size: *size, share: 1.0 }][..],
             Size::Mix(shares) => shares,
         };
         let mut bounds = Vec::with_capacity(shares.len());
         let mut sum = 0.0;
-        for &Share { size, share } in shares {
+        for &MixShare { size, share } in shares {
             if !(1..=LARGEST).contains(&size.get()) {
                 return Err(format!("a size of {size}"));
             }

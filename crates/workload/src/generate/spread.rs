@@ -2,15 +2,17 @@
 
 use kernel::Rng;
 
+use super::permutation::Passes;
 use super::zipf::Zipf;
 
 /// How requests spread over the aligned places ("slots") of the address space.
 #[derive(Debug)]
-pub(super) enum Spread {
+pub(super) enum SlotSpread {
     Uniform { slots: u64 },
     Sequential,
     Zones(Zones),
     Zipf(Zipf),
+    Passes(Passes),
 }
 
 /// Consecutive zones, uniform inside, each with its share of the accesses.

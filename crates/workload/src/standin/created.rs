@@ -6,7 +6,7 @@
 use kernel::Rng;
 
 use super::draw::Draw;
-use super::place::{Lanes, Space};
+use super::place::{Lanes, StandInSpace};
 
 /// Pieces that one burst of writes creates.
 const BURST: (u64, u64) = (8, 24);
@@ -48,7 +48,7 @@ impl Created {
 
     /// The place of the next request, first sector and sectors, if it is to create such a piece or
     /// to read one.
-    pub(super) fn next(&mut self, is_read: bool, space: &mut Space) -> Option<(u64, u64)> {
+    pub(super) fn next(&mut self, is_read: bool, space: &mut StandInSpace) -> Option<(u64, u64)> {
         if is_read { self.read() } else { self.write(space) }
     }
 
@@ -70,7 +70,7 @@ impl Created {
         Some(place)
     }
 
-    fn write(&mut self, space: &mut Space) -> Option<(u64, u64)> {
+    fn write(&mut self, space: &mut StandInSpace) -> Option<(u64, u64)> {
         if self.burst == 0 {
             if self.live.len() >= FEW {
                 return None;

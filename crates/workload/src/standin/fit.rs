@@ -1,9 +1,9 @@
 //! A trace's profile, measured in two passes.
 //!
 //! The first pass counts the reads and the writes of every page, which gives the pages their
-//! classes. The second goes through the requests class by class and asks of each what the model
-//! decides: does it follow an earlier request's successor, go on with a run, go back, or begin
-//! something new? So every parameter is the frequency of the decision that it governs.
+//! classes. The second reads the requests class by class and finds the decision of the model for
+//! each. Does it follow an earlier request's successor, continue a run, go back, or begin something
+//! new? So every parameter is the frequency of the decision that it governs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,9 +11,9 @@ use kernel::{Bytes, Dur};
 
 use super::cascade::{HOURS, Measure, rounded};
 use super::place::{PAGE_SECTORS, SECTOR};
-use super::profile::{Class, LARGEST_SPAN, Profile, RUNS, SCHEMA, SizeShare, Stream};
+use super::profile::{LARGEST_SPAN, Profile, ProfileClass, RUNS, SCHEMA, SizeShare, Stream};
 use super::ring::{Ring, class_of};
-use super::stream::{READ, Runs, WRITE};
+use super::stream::{READ, SequentialRuns, WRITE};
 use super::{MODEL, VERSION};
 use crate::{Op, Request, TraceError, Workload};
 
@@ -104,7 +104,7 @@ struct Seen {
 #[derive(Default)]
 struct Ops {
     requests: u64,
-    runs: Runs,
+    runs: SequentialRuns,
     ring: Ring,
     from: Option<(usize, u64)>,
     follow: Ratio,
@@ -352,7 +352,7 @@ impl Seen {
         began
     }
 
-    fn finish(self, counts: [u64; 2], stays: [Ratio; 2]) -> Class {
+    fn finish(self, counts: [u64; 2], stays: [Ratio; 2]) -> ProfileClass {
         let pages: u64 = self.touched.iter().sum();
         // From the half of the requests on, or the quarter: as the touched pages grow at the end.
         let halves = self.growth.iter().rev().find(|g| 2 * g.0 <= self.requests);
@@ -366,7 +366,7 @@ impl Seen {
             op += 1;
             stream
         });
-        Class { growth: rounded(growth.clamp(0.05, 1.0)), reads, writes }
+        ProfileClass { growth: rounded(growth.clamp(0.05, 1.0)), reads, writes }
     }
 }
 

@@ -5,10 +5,9 @@
 //!
 //! * *When*: a multiplicative cascade gives the counts of reads and of writes the variance, and
 //!   the covariance, that they have over intervals of every length (`cascade.rs`).
-//! * *Where*: pages are read-only, write-only or interleaved, and each class has requests of its
-//!   own. A request goes where the one after an earlier request of the same address went, or on
-//!   with a sequential run, or where an earlier one had gone some number of requests ago, or to
-//!   pages that none has touched (`stream.rs`).
+//! * *Addresses*: pages are read-only, write-only or interleaved, and each class has requests of
+//!   its own. A request follows the successor of an earlier request, continues a sequential run,
+//!   goes back to an earlier address, or goes to untouched pages (`stream.rs`).
 //! * *Created*: a share of the reads goes to pages that the stand-in itself writes (`created.rs`).
 //! * *How large*: sizes come from the distributions of what starts and of what goes on.
 //!
@@ -33,16 +32,16 @@ use sha2::{Digest, Sha256};
 use self::cascade::Cascade;
 use self::created::Created;
 use self::draw::Draw;
-use self::place::{PAGE_SECTORS, SECTOR, Space};
-use self::stream::{Pages, READ, WRITE};
+use self::place::{PAGE_SECTORS, SECTOR, StandInSpace};
+use self::stream::{ClassPages, READ, WRITE};
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Op, Request, Source, StandIn, TraceError, Workload};
+use crate::{About, BATCH, Op, Request, RequestSource, StandIn, TraceError, Workload};
 
 pub use cascade::Bursts;
-pub(crate) use cascade::{HOURS, Levels};
+pub(crate) use cascade::{CascadeLevels, HOURS};
 pub use fit::{Fitter, fit};
 pub(crate) use profile::LARGEST_SPAN;
-pub use profile::{Class, Profile, SCHEMA, SizeShare, Stream};
+pub use profile::{Profile, ProfileClass, SCHEMA, SizeShare, Stream};
 
 /// The name of the model.
 pub const MODEL: &str = "classes-and-copies";
@@ -168,10 +167,10 @@ impl Profile {
         Some(Created::new(self.created_reads / reads.share, Draw::new(&sizes), rng))
     }
 
-    fn space(&self) -> Space {
+    fn space(&self) -> StandInSpace {
         let streams = self.classes().into_iter().flat_map(|(_, c)| [&c.reads, &c.writes]);
         let largest = streams.flatten().map(Stream::largest).max().unwrap_or(4096);
-        Space::new(self.span.get(), largest)
+        StandInSpace::new(self.span.get(), largest)
     }
 }
 
@@ -180,7 +179,7 @@ impl Workload for Made {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         let profile = Arc::clone(&self.profile);
         let stream = |name| Rng::named(self.seed, name);
         let classes = [&profile.read_only, &profile.write_only, &profile.interleaved];
@@ -194,7 +193,7 @@ impl Workload for Made {
                 Choose::new(classes.map(|c| c.reads.as_ref())),
                 Choose::new(classes.map(|c| c.writes.as_ref())),
             ],
-            classes: classes.map(|class| Pages::new(class, &profile)),
+            classes: classes.map(|class| ClassPages::new(class, &profile)),
             created: profile.created(stream("stand-in/created")),
             space: profile.space(),
             kinds: stream("stand-in/classes"),
@@ -252,8 +251,8 @@ struct Making {
     first_ns: Option<u64>,
     choices: [Choose; 2],
     created: Option<Created>,
-    classes: [Pages; 3],
-    space: Space,
+    classes: [ClassPages; 3],
+    space: StandInSpace,
     kinds: Rng,
     places: Rng,
 }
@@ -275,7 +274,7 @@ impl Making {
     }
 }
 
-impl Source for Making {
+impl RequestSource for Making {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while self.left > 0 && batch.len() < BATCH {

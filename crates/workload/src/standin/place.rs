@@ -1,8 +1,8 @@
 //! The places of a stand-in's pages in the address space.
 //!
 //! The span is cut into extents. A class takes extents as it needs them, scattered over the span,
-//! so that the classes lie between each other; within an extent its pages lie in the order in which
-//! they are first touched, with gaps, as the trace has them.
+//! so the classes lie between each other. Within an extent its pages lie in the order in which they
+//! are first touched, with gaps as in the trace.
 
 /// Sectors are those of traces.
 pub(super) const SECTOR: u64 = 512;
@@ -12,7 +12,7 @@ const LANES: usize = 16;
 
 /// Hands out extents, and knows which pages have been touched.
 #[derive(Debug)]
-pub(super) struct Space {
+pub(super) struct StandInSpace {
     /// Sectors of an extent, a power of two.
     extent: u64,
     slots: u64,
@@ -29,7 +29,7 @@ pub(super) struct Lanes {
     lanes: Vec<(u64, u64)>,
 }
 
-impl Space {
+impl StandInSpace {
     /// A space of `span` bytes for requests of at most `largest` bytes.
     pub(super) fn new(span: u64, largest: u64) -> Self {
         // Sixteen of the largest requests fit an extent: few are cut at its end.

@@ -54,17 +54,17 @@ pub struct Profile {
     /// When requests arrive.
     pub bursts: Bursts,
     /// Pages that are read.
-    pub read_only: Class,
+    pub read_only: ProfileClass,
     /// Pages that are written.
-    pub write_only: Class,
+    pub write_only: ProfileClass,
     /// Pages that are read and written.
-    pub interleaved: Class,
+    pub interleaved: ProfileClass,
 }
 
 /// Pages of one character (AGCR's, at 95 %).
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Class {
+pub struct ProfileClass {
     /// How the number of touched pages grows with the number of requests: as its power.
     pub growth: f64,
     /// The reads of these pages.
@@ -144,7 +144,7 @@ fn from_text<'de, T: std::str::FromStr<Err: std::fmt::Display>, D: Deserializer<
 }
 
 /// Picks the reads or the writes of a class.
-type Of = fn(&Class) -> &Option<Stream>;
+type Of = fn(&ProfileClass) -> &Option<Stream>;
 
 impl Profile {
     /// Whether a text is meant to be a profile, whatever else is wrong with it.
@@ -175,7 +175,7 @@ impl Profile {
     }
 
     /// All classes, with their names.
-    pub(super) fn classes(&self) -> [(&'static str, &Class); 3] {
+    pub(super) fn classes(&self) -> [(&'static str, &ProfileClass); 3] {
         [
             ("read-only", &self.read_only),
             ("write-only", &self.write_only),

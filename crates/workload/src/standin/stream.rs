@@ -3,8 +3,8 @@
 use kernel::Rng;
 
 use super::draw::Draw;
-use super::place::{Lanes, PAGE_SECTORS, SECTOR, Space};
-use super::profile::{Class, Profile, RUNS, SizeShare, Stream};
+use super::place::{Lanes, PAGE_SECTORS, SECTOR, StandInSpace};
+use super::profile::{Profile, ProfileClass, RUNS, SizeShare, Stream};
 use super::ring::{Ring, Starts};
 
 /// The operation of a request; the index of its stream in a class.
@@ -75,12 +75,12 @@ const SLACK: f64 = 1.05;
 
 /// The ends of the runs of a stream, the latest first.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Runs {
+pub(super) struct SequentialRuns {
     ends: [u64; RUNS],
     known: usize,
 }
 
-impl Runs {
+impl SequentialRuns {
     /// The run that ended at `at`.
     pub(super) fn find(&self, at: u64) -> Option<usize> {
         self.ends[..self.known].iter().position(|&end| end == at)
@@ -106,7 +106,7 @@ impl Runs {
 #[derive(Debug)]
 struct Lane {
     plan: Plan,
-    runs: Runs,
+    runs: SequentialRuns,
     ring: Ring,
     /// The request to whose address the latest one went: its stream and number.
     from: Option<(usize, u64)>,
@@ -116,7 +116,7 @@ struct Lane {
 
 /// A class on its way.
 #[derive(Debug)]
-pub(super) struct Pages {
+pub(super) struct ClassPages {
     streams: [Option<Lane>; 2],
     starts: Starts,
     lanes: Lanes,
@@ -129,12 +129,12 @@ pub(super) struct Pages {
     grown: f64,
 }
 
-impl Pages {
-    pub(super) fn new(class: &Class, profile: &Profile) -> Self {
+impl ClassPages {
+    pub(super) fn new(class: &ProfileClass, profile: &Profile) -> Self {
         let lane = |stream: &Option<Stream>| {
             stream.as_ref().map(|stream| Lane {
                 plan: Plan::new(stream),
-                runs: Runs::default(),
+                runs: SequentialRuns::default(),
                 ring: Ring::default(),
                 from: None,
                 touched: 0,
@@ -156,7 +156,12 @@ impl Pages {
 
     /// The next request of this class: first sector and sectors.
     #[inline]
-    pub(super) fn next(&mut self, op: usize, rng: &mut Rng, space: &mut Space) -> (u64, u64) {
+    pub(super) fn next(
+        &mut self,
+        op: usize,
+        rng: &mut Rng,
+        space: &mut StandInSpace,
+    ) -> (u64, u64) {
         self.made += 1;
         // At first it changes with every request, later hardly.
         if self.made < 256 || self.made.is_multiple_of(64) {
@@ -202,7 +207,7 @@ impl Pages {
     }
 
     #[inline]
-    fn proceeded(&mut self, op: usize, rng: &mut Rng, space: &mut Space) -> Option<Choice> {
+    fn proceeded(&mut self, op: usize, rng: &mut Rng, space: &mut StandInSpace) -> Option<Choice> {
         let lane = self.streams[op].as_ref()?;
         if rng.unit() >= lane.plan.proceed {
             return None;
@@ -236,7 +241,7 @@ impl Pages {
         lane.plan.pages * grown / lane.touched.max(1) as f64
     }
 
-    fn jumped(&mut self, op: usize, rng: &mut Rng, space: &mut Space) -> Choice {
+    fn jumped(&mut self, op: usize, rng: &mut Rng, space: &mut StandInSpace) -> Choice {
         let fresh = self.lane(op).plan.fresh;
         // The odds of the profile, moved so that the touched pages grow as they should.
         let push = self.behind(op).clamp(0.5, 2.0).powi(8);

@@ -9,24 +9,27 @@
 //! The columns are those of the README of `github.com/alibaba/block-traces` (`io_traces.csv`).
 //! It does not say that the times ascend, so a bounded window is sorted.
 
-use super::clock::Clock;
-use super::fields::{COMMA, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::fields::{COMMA, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, extent};
 use crate::Op;
 
 const COLUMNS: &str = "5 columns: device, R or W, offset, length, time";
 
-const DEVICE: Column =
-    Column { name: "the device", expected: "a device number below 2^32", hint: COLUMNS };
-const OPERATION: Column = Column { name: "the operation", expected: "`R` or `W`", hint: COLUMNS };
-const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
-const LENGTH: Column = Column { name: "the length", expected: "a number of bytes", hint: COLUMNS };
-const TIME: Column =
-    Column { name: "the time", expected: "a number of microseconds", hint: COLUMNS };
+const DEVICE: FieldName =
+    FieldName { name: "the device", expected: "a device number below 2^32", hint: COLUMNS };
+const OPERATION: FieldName =
+    FieldName { name: "the operation", expected: "`R` or `W`", hint: COLUMNS };
+const OFFSET: FieldName =
+    FieldName { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
+const LENGTH: FieldName =
+    FieldName { name: "the length", expected: "a number of bytes", hint: COLUMNS };
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "a number of microseconds", hint: COLUMNS };
 
 pub(crate) struct Alibaba {
-    clock: Clock,
+    clock: TraceClock,
 }
 
 impl Parser for Alibaba {
@@ -36,7 +39,7 @@ impl Parser for Alibaba {
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { clock: Clock::whole(options, TimeUnit::Us) }
+        Self { clock: TraceClock::whole(options, TimeUnit::Us) }
     }
 
     #[inline]
@@ -60,7 +63,7 @@ impl Parser for Alibaba {
         Ok(Some(Raw { time, offset, len, device, op }))
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 }

@@ -1,6 +1,7 @@
 //! `blkparse`, the text that `blkparse` prints of the events that `blktrace` recorded in the Linux
-//! block layer: device (major, minor), CPU, sequence number, decimal seconds, process, action,
-//! what it is (in the letters of `letters.rs`), first sector, number of sectors (512 bytes), name of the process.
+//! block layer. The columns are device (major, minor), CPU, sequence number, decimal seconds,
+//! process, action, kind (in the letters of `letters.rs`), first sector, number of sectors (512
+//! bytes), and name of the process.
 //!
 //! ```text
 //!   8,16   8        1     0.000000000 13213  Q   W 766877144 + 8 [kworker/u81:0]
@@ -16,15 +17,16 @@
 //! its `D` line (issued), or its `C` line (completed). All other actions, commands of other kinds
 //! and the summary at the end are passed over.
 //!
-//! An `F` in front asks that what the drive holds in its cache be written first. Without sectors
-//! that is a flush; with sectors the line stands for a flush and what follows the `F`, at one time.
-//! (The kernel does the same: such a write is queued as one and issued as two.) A write without
-//! sectors is a flush of a kernel that had barriers for them, but not where it is completed: there it
-//! is the end of one that has a line of its own, or of data that had come to none. An `F` behind
-//! the `W` is a write that bypasses the cache; reads and trims that do so are what they are without.
+//! An `F` in front requests that the drive first writes its cached data. Without sectors that is a
+//! flush. With sectors the line means a flush and the rest of the letters, at one time. (The kernel
+//! does the same: such a write is queued as one and issued as two.)
+//!
+//! A write without sectors is a flush of a kernel that had barriers for them, unless it is
+//! completed. A completed one ends a flush that has a line of its own, or data without a rest. An
+//! `F` behind the `W` is a write that bypasses the cache. For reads and trims it has no effect.
 
-use super::clock::Clock;
-use super::fields::{BLANK, Column, Fault, Fields, leading_number, number, shown};
+use super::clock::TraceClock;
+use super::fields::{BLANK, Fault, FieldName, Fields, leading_number, number, shown};
 use super::letters::{self, LetterKind};
 use super::options::{Event, ReadOptions, TimeUnit};
 use super::reader::Regions;
@@ -35,41 +37,42 @@ use crate::Op;
 const COLUMNS: &str =
     "the layout is `8,16 3 11 0.009507758 697 Q W 223490 + 8 [kjournald]`, blkparse's own";
 
-const DEVICE: Column = Column {
+const DEVICE: FieldName = FieldName {
     name: "the device",
     expected: "major and minor number, such as `8,16`",
     hint: COLUMNS,
 };
-const CPU: Column = Column { name: "the CPU", expected: "a number", hint: COLUMNS };
-const SEQUENCE: Column =
-    Column { name: "the sequence number", expected: "a number", hint: COLUMNS };
-const TIME: Column = Column { name: "the time", expected: "decimal seconds", hint: COLUMNS };
-const PID: Column = Column { name: "the process", expected: "a process number", hint: COLUMNS };
-const ACTION: Column =
-    Column { name: "the action", expected: "one or two letters, such as `Q`", hint: COLUMNS };
-const TYPE: Column = Column {
+const CPU: FieldName = FieldName { name: "the CPU", expected: "a number", hint: COLUMNS };
+const SEQUENCE: FieldName =
+    FieldName { name: "the sequence number", expected: "a number", hint: COLUMNS };
+const TIME: FieldName = FieldName { name: "the time", expected: "decimal seconds", hint: COLUMNS };
+const PID: FieldName =
+    FieldName { name: "the process", expected: "a process number", hint: COLUMNS };
+const ACTION: FieldName =
+    FieldName { name: "the action", expected: "one or two letters, such as `Q`", hint: COLUMNS };
+const TYPE: FieldName = FieldName {
     name: "the type",
     expected: "`R`, `W`, `D`, `N`, `F` or `ZA` with letters such as `S` (or `F` first)",
     hint: "it may stand for data; `--skip-bad` counts such lines and passes them over",
 };
-const START: Column = Column {
+const START: FieldName = FieldName {
     name: "the first sector",
     expected: "a sector number (512 bytes each)",
     hint: COLUMNS,
 };
-const PLUS: Column = Column {
+const PLUS: FieldName = FieldName {
     name: "what follows the sector",
     expected: "`+` and a number of sectors, or the process in brackets",
     hint: COLUMNS,
 };
-const SECTORS: Column =
-    Column { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
+const SECTORS: FieldName =
+    FieldName { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
 
 /// The kernel's own packing of a device number: 12 bits of major, 20 of minor.
 const MINOR_BITS: u32 = 20;
 
 pub(crate) struct Blkparse {
-    clock: Clock,
+    clock: TraceClock,
     events: Events,
     processes: Processes,
     /// The summary at the end has begun.
@@ -167,7 +170,7 @@ impl Parser for Blkparse {
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            clock: Clock::decimal(options, TimeUnit::S),
+            clock: TraceClock::decimal(options, TimeUnit::S),
             events: Events::new(options.event, [Event::Queued, Event::Issued, Event::Completed]),
             processes: Processes::new(options),
             summary: false,
@@ -244,7 +247,7 @@ impl Parser for Blkparse {
             return Ok(None);
         }
         let rest = &line[fields.from()..];
-        // Requests are completed in the name of whoever was running.
+        // Requests are completed in the name of the process that was running.
         let name = if self.processes.matter() { name(rest) } else { b"" };
         if !self.processes.takes(name, Some(pid), event != Event::Completed)
             || !self.events.take(event)
@@ -280,7 +283,7 @@ impl Parser for Blkparse {
         format!("{}:{}", device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1))
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 

@@ -1,25 +1,25 @@
 //! The column of times: its unit, and what its numbers show of the unit that was meant.
 
-use super::fields::{Column, Fault, Fields, Mark};
+use super::fields::{DecimalMark, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
 
 /// Reads the times of one trace.
 #[derive(Clone, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct TraceClock {
     /// The power of ten that makes them nanoseconds.
     power: u32,
     /// The user said the unit.
-    said: bool,
+    specified: bool,
     /// Times of the format have fractions.
     decimal: bool,
     /// The digits after the decimal marks of all of them.
-    marks: Mark,
+    marks: DecimalMark,
     /// While no time had a fraction: records with one further column of digits behind the time,
     /// with nothing behind it, and with anything else.
     further: [u64; 3],
 }
 
-impl Clock {
+impl TraceClock {
     /// Of a format whose times have fractions.
     pub(crate) fn decimal(options: &ReadOptions, unit: TimeUnit) -> Self {
         Self { decimal: true, ..Self::whole(options, unit) }
@@ -29,9 +29,9 @@ impl Clock {
     pub(crate) fn whole(options: &ReadOptions, unit: TimeUnit) -> Self {
         Self {
             power: options.time_unit.unwrap_or(unit).power(),
-            said: options.time_unit.is_some(),
+            specified: options.time_unit.is_some(),
             decimal: false,
-            marks: Mark::default(),
+            marks: DecimalMark::default(),
             further: [0; 3],
         }
     }
@@ -41,7 +41,7 @@ impl Clock {
     pub(crate) fn read<const SEPARATOR: u8>(
         &mut self,
         fields: &mut Fields<'_, SEPARATOR>,
-        column: &Column,
+        column: &FieldName,
     ) -> Result<u64, Box<Fault>> {
         let time = match fields.decimal(self.power, column) {
             Ok(time) => time,
@@ -54,7 +54,7 @@ impl Clock {
     /// Only a number can be of another unit.
     #[cold]
     fn unit_hint(&self, mut fault: Box<Fault>, is_number: bool) -> Box<Fault> {
-        if is_number && !self.said {
+        if is_number && !self.specified {
             fault.hint = "`--time-unit` names another unit".into();
         }
         fault
@@ -66,7 +66,7 @@ impl Clock {
     pub(crate) fn read_last<const SEPARATOR: u8>(
         &mut self,
         fields: &mut Fields<'_, SEPARATOR>,
-        column: &Column,
+        column: &FieldName,
     ) -> Result<u64, Box<Fault>> {
         let time = self.read(fields, column)?;
         if !self.marks.fraction() {
@@ -88,7 +88,7 @@ impl Clock {
     /// Records behind whose whole times stands a column of digits, if these may be the fractions.
     pub(crate) fn cut_fractions(&self) -> Option<u64> {
         let [digits, nothing, other] = self.further;
-        let may_be = !self.said
+        let may_be = !self.specified
             && !self.marks.fraction()
             && !self.marks.date()
             && other == 0
@@ -103,7 +103,7 @@ impl Clock {
         if self.marks.comma() {
             notes.push("the comma in the times was read as a decimal mark".into());
         }
-        if self.marks.date() || self.said {
+        if self.marks.date() || self.specified {
             return notes;
         }
         let unit = self.unit();

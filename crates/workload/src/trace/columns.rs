@@ -18,14 +18,14 @@ const SYNTAX: &str = "expected such as `time=1:us,op=2,offset=3,size=4:sectors,d
 /// The content of each column of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Columns {
-    list: Vec<(Place, Role)>,
+    list: Vec<(ColumnPlace, ColumnRole)>,
     /// As it was written.
     text: Box<str>,
 }
 
 /// The place of a column.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum ColumnPlace {
     /// Its number, from 1 to 256.
     Number(usize),
     /// Its name.
@@ -34,14 +34,14 @@ pub enum Place {
 
 /// The content of a column.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Role {
+pub enum ColumnRole {
     /// Arrival, in a unit; `None`: it is not said.
     Time(Option<Unit>),
     /// The operation of a request, in words of the table's own if they are said.
     Op(Option<Spelling>),
-    /// The first byte, in units of so many bytes; `None`: it is not said.
+    /// The first byte, in units of this number of bytes; `None`: the unit is not given.
     Offset(Option<u64>),
-    /// The length, in units of so many bytes; `None`: it is not said.
+    /// The length, in units of this number of bytes; `None`: the unit is not given.
     Size(Option<u64>),
     /// The device.
     Device,
@@ -60,7 +60,7 @@ pub enum Unit {
     Iso,
 }
 
-impl Role {
+impl ColumnRole {
     /// As it is written.
     pub const fn key(&self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Role {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ColumnPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => number.fmt(f),
@@ -152,7 +152,7 @@ impl FromStr for Columns {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut list: Vec<(Place, Role)> = Vec::new();
+        let mut list: Vec<(ColumnPlace, ColumnRole)> = Vec::new();
         for part in text.split(',') {
             let (key, value) = part
                 .split_once('=')
@@ -180,7 +180,7 @@ impl FromStr for Columns {
 
 /// One part, such as `size=5:sectors`. The text after the last colon of a name belongs to the
 /// name, if it is nothing else.
-fn one(key: &str, value: &str) -> Result<(Place, Role), String> {
+fn one(key: &str, value: &str) -> Result<(ColumnPlace, ColumnRole), String> {
     let (name, detail) = match value.rsplit_once(':') {
         Some((name, detail)) if !name.is_empty() => (name, Some(detail)),
         _ => (value, None),
@@ -189,38 +189,38 @@ fn one(key: &str, value: &str) -> Result<(Place, Role), String> {
     match (place(name), role, detail) {
         (Err(what), ..) => Err(what),
         (Ok(place), Ok(role), _) => Ok((place, role)),
-        (Ok(Place::Name(_)), Err(_), Some(detail)) if !detail.contains('/') => {
+        (Ok(ColumnPlace::Name(_)), Err(_), Some(detail)) if !detail.contains('/') => {
             Ok((place(value)?, self::role(key, None)?))
         }
         (_, Err(what), _) => Err(what),
     }
 }
 
-fn place(text: &str) -> Result<Place, String> {
+fn place(text: &str) -> Result<ColumnPlace, String> {
     if text.is_empty() {
         return Err("no column is named".into());
     }
     if !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Ok(Place::Name(text.into()));
+        return Ok(ColumnPlace::Name(text.into()));
     }
     match text.parse() {
-        Ok(number @ 1..=MOST_COLUMNS) => Ok(Place::Number(number)),
+        Ok(number @ 1..=MOST_COLUMNS) => Ok(ColumnPlace::Number(number)),
         _ => Err("the number of a column is from 1 to 256".into()),
     }
 }
 
-fn role(key: &str, detail: Option<&str>) -> Result<Role, String> {
+fn role(key: &str, detail: Option<&str>) -> Result<ColumnRole, String> {
     Ok(match (key, detail) {
-        ("time", unit) => Role::Time(unit.map(unit_of_times).transpose()?),
-        ("op", words) => Role::Op(words.map(str::parse).transpose()?),
-        ("offset", unit) => Role::Offset(unit.map(bytes).transpose()?),
-        ("size", unit) => Role::Size(unit.map(bytes).transpose()?),
+        ("time", unit) => ColumnRole::Time(unit.map(unit_of_times).transpose()?),
+        ("op", words) => ColumnRole::Op(words.map(str::parse).transpose()?),
+        ("offset", unit) => ColumnRole::Offset(unit.map(bytes).transpose()?),
+        ("size", unit) => ColumnRole::Size(unit.map(bytes).transpose()?),
         ("device" | "process" | "prio", Some(_)) => {
             return Err("a device, a process or a priority has no unit".into());
         }
-        ("device", None) => Role::Device,
-        ("process", None) => Role::Process,
-        ("prio", None) => Role::Prio,
+        ("device", None) => ColumnRole::Device,
+        ("process", None) => ColumnRole::Process,
+        ("prio", None) => ColumnRole::Prio,
         _ => {
             let known = "time, op, offset, size, device, process and prio";
             return Err(format!("`{key}` is none of {known}"));
@@ -247,7 +247,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 impl Columns {
     /// Every column that is named, with what it holds.
-    pub fn list(&self) -> &[(Place, Role)] {
+    pub fn list(&self) -> &[(ColumnPlace, ColumnRole)] {
         &self.list
     }
 
@@ -274,7 +274,7 @@ impl Columns {
     /// The unit of the times that is said here.
     pub(crate) fn unit(&self) -> Option<Unit> {
         self.list.iter().find_map(|(_, role)| match role {
-            Role::Time(unit) => *unit,
+            ColumnRole::Time(unit) => *unit,
             _ => None,
         })
     }

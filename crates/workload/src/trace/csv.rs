@@ -7,17 +7,19 @@
 //! 1000;R;4096;8;sda
 //! ```
 //!
-//! Columns are counted from 1; commas, semicolons, tabs or blanks stand between them, whichever
-//! cuts the first line into enough of them; or they are named as the first line names them. A first
-//! line of names is passed over. Operations are words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`,
-//! `discard`, `unmap`, `f`, `flush`, `wf`, `write-fua`, in any case) or the letters of the Linux
-//! kernel (`RA`, `WS`), unless `op=2:0/1` says how read, write and, if there are such, trim, flush
-//! and write with FUA are spelled. A flush has a size of 0 or none, and what stands in its column
-//! of offsets means nothing. Without `time` the requests have no times.
+//! Columns are counted from 1, or named as in the first line. They are separated by commas,
+//! semicolons, tabs or blanks, whichever cuts the first line into enough of them. A first line of
+//! names is skipped.
+//!
+//! Operations are words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`, `discard`, `unmap`, `f`,
+//! `flush`, `wf`, `write-fua`, in any case) or the letters of the Linux kernel (`RA`, `WS`).
+//! `op=2:0/1` gives other words for read, write and, if there are such, trim, flush and write with
+//! FUA. A flush has a size of 0 or none, and its offset is ignored. Without `time` the requests
+//! have no times.
 
-use super::clock::Clock;
-use super::columns::{Columns, MOST_COLUMNS, Place, Role as Said, Spelling, Unit};
-use super::fields::{BLANK, COMMA, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::columns::{ColumnPlace, ColumnRole as Said, Columns, MOST_COLUMNS, Spelling, Unit};
+use super::fields::{BLANK, COMMA, Fault, FieldName, Fields};
 use super::letters::{self, LetterKind};
 use super::names::Names;
 use super::options::{ReadOptions, TimeUnit};
@@ -28,17 +30,19 @@ use crate::Op;
 
 const HINT: &str = "`--columns` says which column holds what";
 
-const TIME: Column =
-    Column { name: "the time", expected: "a number, or a date with a time of day", hint: HINT };
-const OPERATION: Column = Column {
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "a number, or a date with a time of day", hint: HINT };
+const OPERATION: FieldName = FieldName {
     name: "the operation",
     expected: "a word for read, write, trim, flush or write-fua, or the letters of the Linux kernel",
     hint: HINT,
 };
-const OFFSET: Column = Column { name: "the offset", expected: "a whole number", hint: HINT };
-const SIZE: Column = Column { name: "the size", expected: "a whole number", hint: HINT };
-const PROCESS: Column = Column { name: "the process", expected: "a number or a name", hint: HINT };
-const DEVICE: Column = Column { name: "the device", expected: "a number or a name", hint: HINT };
+const OFFSET: FieldName = FieldName { name: "the offset", expected: "a whole number", hint: HINT };
+const SIZE: FieldName = FieldName { name: "the size", expected: "a whole number", hint: HINT };
+const PROCESS: FieldName =
+    FieldName { name: "the process", expected: "a number or a name", hint: HINT };
+const DEVICE: FieldName =
+    FieldName { name: "the device", expected: "a number or a name", hint: HINT };
 
 /// Devices with names are numbered from here on, behind those with numbers.
 const NAMED: u32 = 1 << 31;
@@ -48,7 +52,7 @@ const NAMES_SHOWN: usize = 20;
 
 /// The content of each column, in order.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Role {
+enum ColumnRole {
     Other,
     Time,
     /// The same, and no column that is needed follows.
@@ -62,7 +66,7 @@ enum Role {
     Process,
 }
 
-impl Role {
+impl ColumnRole {
     fn of(said: &Said) -> Self {
         match said {
             Said::Time(_) => Self::Time,
@@ -79,9 +83,9 @@ impl Role {
 pub(crate) struct Csv {
     columns: Columns,
     /// The content of each column, up to the last that is needed; empty until names were found.
-    roles: Vec<Role>,
+    roles: Vec<ColumnRole>,
     spelling: Option<Spelling>,
-    clock: Clock,
+    clock: TraceClock,
     /// The row read last asks for a flush, and then for what it says.
     flush_first: bool,
     /// Offsets or sizes of which the user did not say the unit.
@@ -105,16 +109,16 @@ impl Csv {
         self.flush_first = false;
         for role in &self.roles {
             match *role {
-                Role::Other => drop(fields.word()),
-                Role::Time => time = self.clock.read(&mut fields, &TIME)?,
-                Role::LastTime => time = self.clock.read_last(&mut fields, &TIME)?,
-                Role::Offset(unit) => {
+                ColumnRole::Other => drop(fields.word()),
+                ColumnRole::Time => time = self.clock.read(&mut fields, &TIME)?,
+                ColumnRole::LastTime => time = self.clock.read_last(&mut fields, &TIME)?,
+                ColumnRole::Offset(unit) => {
                     offset = fields.integer_if_any(&OFFSET)?.map(|n| n.checked_mul(unit));
                 }
-                Role::Size(unit) => {
+                ColumnRole::Size(unit) => {
                     size = fields.integer_if_any(&SIZE)?.map(|n| n.checked_mul(unit));
                 }
-                Role::Op => match operation(fields.word(), self.spelling.as_ref()) {
+                ColumnRole::Op => match operation(fields.word(), self.spelling.as_ref()) {
                     Some(LetterKind::Request(known) | LetterKind::Append(known)) => op = known,
                     Some(LetterKind::FlushAnd(known)) => (self.flush_first, op) = (true, known),
                     Some(LetterKind::Zone | LetterKind::Other) => return Ok(None),
@@ -123,11 +127,11 @@ impl Csv {
                         return Err(self.known_words(fault));
                     }
                 },
-                Role::Device => match fields.word() {
+                ColumnRole::Device => match fields.word() {
                     b"" => return Err(fields.fault(&DEVICE)),
                     word => device = number(word, &mut self.names)?,
                 },
-                Role::Process => match fields.word() {
+                ColumnRole::Process => match fields.word() {
                     b"" => return Err(fields.fault(&PROCESS)),
                     word => process = word,
                 },
@@ -187,9 +191,9 @@ impl Csv {
     #[cold]
     fn missing<const SEPARATOR: u8>(&self, line: &[u8]) -> Box<Fault> {
         let mut fields = Fields::<SEPARATOR>::new(line);
-        let mut look = |role: &Role| match role {
-            Role::Offset(_) => fields.integer(&OFFSET).err(),
-            Role::Size(_) => fields.integer(&SIZE).err(),
+        let mut look = |role: &ColumnRole| match role {
+            ColumnRole::Offset(_) => fields.integer(&OFFSET).err(),
+            ColumnRole::Size(_) => fields.integer(&SIZE).err(),
             _ => {
                 fields.word();
                 None
@@ -241,7 +245,13 @@ impl Csv {
             piece.first().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'"' | b'_'))
         };
         let mut numbers = pieces(line, separator).zip(&self.roles).filter(|(_, role)| {
-            matches!(role, Role::Time | Role::LastTime | Role::Offset(_) | Role::Size(_))
+            matches!(
+                role,
+                ColumnRole::Time
+                    | ColumnRole::LastTime
+                    | ColumnRole::Offset(_)
+                    | ColumnRole::Size(_)
+            )
         });
         if numbers.all(|(piece, _)| is_name(piece)) {
             if pieces(line, separator).count() > wanted {
@@ -260,9 +270,9 @@ impl Csv {
             names.map(|name| String::from_utf8_lossy(&name).trim().to_owned()).collect()
         };
         let missing = |names: &[String]| -> Vec<String> {
-            let absent = |place: &&Place| match place {
-                Place::Name(name) => !names.iter().any(|n| **n == **name),
-                Place::Number(number) => *number > names.len(),
+            let absent = |place: &&ColumnPlace| match place {
+                ColumnPlace::Name(name) => !names.iter().any(|n| **n == **name),
+                ColumnPlace::Number(number) => *number > names.len(),
             };
             list.iter().map(|(place, _)| place).filter(absent).map(ToString::to_string).collect()
         };
@@ -276,14 +286,14 @@ impl Csv {
             let found = format!("there is no column `{first}` in the first line");
             return Err(Fault::whole(found, format!("one of {}", known.join(", ")), hint));
         }
-        let number = |place: &Place| match place {
-            Place::Number(number) => *number,
-            Place::Name(name) => {
+        let number = |place: &ColumnPlace| match place {
+            ColumnPlace::Number(number) => *number,
+            ColumnPlace::Name(name) => {
                 1 + names.iter().position(|n| **n == **name).expect("none is missing")
             }
         };
-        let places: Vec<(usize, Role)> =
-            list.iter().map(|(place, role)| (number(place), Role::of(role))).collect();
+        let places: Vec<(usize, ColumnRole)> =
+            list.iter().map(|(place, role)| (number(place), ColumnRole::of(role))).collect();
         for (i, (number, _)) in places.iter().enumerate() {
             if places[..i].iter().any(|(other, _)| other == number) {
                 let found = format!("column {number} is named twice in `--columns`");
@@ -305,21 +315,21 @@ impl Csv {
     /// The columns behind the last that is needed have names: they are not the fractions of times.
     fn time_is_not_cut(&mut self) {
         let last = self.roles.last_mut().expect("there are columns");
-        if *last == Role::LastTime {
-            *last = Role::Time;
+        if *last == ColumnRole::LastTime {
+            *last = ColumnRole::Time;
         }
     }
 }
 
 /// The content of each column, up to the last that is needed.
-fn in_order(places: &[(usize, Role)]) -> Vec<Role> {
+fn in_order(places: &[(usize, ColumnRole)]) -> Vec<ColumnRole> {
     let count = places.iter().map(|(number, _)| *number).max().unwrap_or(0);
-    let mut roles = vec![Role::Other; count];
+    let mut roles = vec![ColumnRole::Other; count];
     for (number, role) in places {
         roles[number - 1] = *role;
     }
-    if let Some(last) = roles.last_mut().filter(|role| **role == Role::Time) {
-        *last = Role::LastTime;
+    if let Some(last) = roles.last_mut().filter(|role| **role == ColumnRole::Time) {
+        *last = ColumnRole::LastTime;
     }
     roles
 }
@@ -399,12 +409,12 @@ impl Parser for Csv {
         let (mut places, mut spelling, mut unsaid) = (Some(Vec::new()), None, false);
         for (place, role) in columns.list() {
             match place {
-                Place::Number(number) => {
+                ColumnPlace::Number(number) => {
                     if let Some(all) = &mut places {
-                        all.push((*number, Role::of(role)));
+                        all.push((*number, ColumnRole::of(role)));
                     }
                 }
-                Place::Name(_) => places = None,
+                ColumnPlace::Name(_) => places = None,
             }
             match role {
                 Said::Op(words) => spelling.clone_from(words),
@@ -415,7 +425,7 @@ impl Parser for Csv {
         Self {
             roles: places.map_or_else(Vec::new, |places| in_order(&places)),
             spelling,
-            clock: Clock::whole(options, unit),
+            clock: TraceClock::whole(options, unit),
             flush_first: false,
             unsaid,
             sizes: 0,
@@ -451,7 +461,7 @@ impl Parser for Csv {
         !self.roles.is_empty()
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         self.columns.has_time().then_some(&self.clock)
     }
 
@@ -475,7 +485,7 @@ impl Parser for Csv {
         let odd = self.odd_offset.filter(|_| self.sizes.is_multiple_of(SECTOR));
         if let (Some(key), Some(offset)) = (unsaid("offset"), odd) {
             let found = format!(
-                "offsets such as {offset} are no multiples of 512, every size is one, and the unit \
+                "offsets such as {offset} are not multiples of 512, every size is one, and the unit \
                  is not said"
             );
             return ask(key, found, "the unit of the offsets");

@@ -6,8 +6,8 @@
 //! 26.214000 1 240840 6 1
 //! ```
 
-use super::clock::Clock;
-use super::fields::{BLANK, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::fields::{BLANK, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw};
 use super::ssdsim::address;
@@ -15,15 +15,16 @@ use crate::Op;
 
 const COLUMNS: &str = "5 columns: time, device, first sector, sectors, flags";
 
-const TIME: Column = Column { name: "the time", expected: "decimal milliseconds", hint: COLUMNS };
-const FLAGS: Column = Column {
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "decimal milliseconds", hint: COLUMNS };
+const FLAGS: FieldName = FieldName {
     name: "the flags",
     expected: "hexadecimal flags, bit 0 set for a read",
     hint: COLUMNS,
 };
 
 pub(crate) struct Disksim {
-    clock: Clock,
+    clock: TraceClock,
 }
 
 impl Parser for Disksim {
@@ -34,7 +35,7 @@ impl Parser for Disksim {
     const DEVICES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { clock: Clock::decimal(options, TimeUnit::Ms) }
+        Self { clock: TraceClock::decimal(options, TimeUnit::Ms) }
     }
 
     #[inline]
@@ -59,7 +60,7 @@ impl Parser for Disksim {
         Ok(Some(Raw { time, offset, len, device, op }))
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::input::{Compression, Stored, Unpacked};
-use super::options::Tally;
+use super::options::ReadTally;
 use crate::TraceError;
 use crate::error::{Spot, detail};
 
@@ -44,7 +44,7 @@ pub(crate) struct Feed {
     gone: u64,
     number: u64,
     at_end: bool,
-    tally: Tally,
+    tally: ReadTally,
     /// The records that it was told of.
     told: u64,
 }

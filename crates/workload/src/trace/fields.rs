@@ -62,8 +62,8 @@ pub(crate) const BLANK: u8 = b' ';
 /// The separator of fields that stand between commas.
 pub(crate) const COMMA: u8 = b',';
 
-/// A walk over the fields of a record, which stand between `SEPARATOR`s. Blanks around a field are
-/// no part of it.
+/// A walk over the fields of a record, which are separated by `SEPARATOR`s. Blanks around a field
+/// do not belong to it.
 pub(crate) struct Fields<'a, const SEPARATOR: u8> {
     bytes: &'a [u8],
     at: usize,
@@ -71,15 +71,15 @@ pub(crate) struct Fields<'a, const SEPARATOR: u8> {
     from: usize,
     count: u32,
     /// Of the decimal number read last.
-    mark: Mark,
+    mark: DecimalMark,
 }
 
 /// The digits after the decimal mark of a number, or of several: as bits, which are quickly put
 /// together.
 #[derive(Copy, Clone, Default, Debug)]
-pub(crate) struct Mark(u64);
+pub(crate) struct DecimalMark(u64);
 
-impl Mark {
+impl DecimalMark {
     /// The lowest bits say how many digits there were, one bit for each number of them.
     const PLACES: u64 = (1 << 41) - 1;
     /// They were not only zeros.
@@ -119,7 +119,7 @@ impl Mark {
 }
 
 /// The name of a field, for messages.
-pub(crate) struct Column {
+pub(crate) struct FieldName {
     /// Such as "the time".
     pub(crate) name: &'static str,
     /// Such as "a whole number of nanoseconds".
@@ -129,7 +129,7 @@ pub(crate) struct Column {
 
 impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, from: 0, count: 0, mark: Mark::default() }
+        Self { bytes, at: 0, from: 0, count: 0, mark: DecimalMark::default() }
     }
 
     #[inline(always)]
@@ -192,7 +192,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
     /// A whole number that fills the field, in any form that programs write (`4096`, `4096.0`,
     /// `4.096e3`, `0x1000`).
     #[inline(always)]
-    pub(crate) fn integer(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
+    pub(crate) fn integer(&mut self, column: &FieldName) -> Result<u64, Box<Fault>> {
         self.begin();
         match self.digits() {
             Some(value) if self.ended() => Ok(value),
@@ -202,7 +202,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
 
     /// The same, of digits only.
     #[inline(always)]
-    pub(crate) fn plain_integer(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
+    pub(crate) fn plain_integer(&mut self, column: &FieldName) -> Result<u64, Box<Fault>> {
         self.begin();
         match self.digits() {
             Some(value) if self.ended() => Ok(value),
@@ -212,7 +212,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
 
     /// By value, so that a record that reads is walked over in registers.
     #[inline(always)]
-    fn unusual_integer(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
+    fn unusual_integer(&mut self, column: &FieldName) -> Result<u64, Box<Fault>> {
         let (value, at) = unusual_integer(self.begun(), column)?;
         self.at = at;
         Ok(value)
@@ -220,7 +220,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
 
     /// The same, or nothing at all.
     #[inline(always)]
-    pub(crate) fn integer_if_any(&mut self, column: &Column) -> Result<Option<u64>, Box<Fault>> {
+    pub(crate) fn integer_if_any(&mut self, column: &FieldName) -> Result<Option<u64>, Box<Fault>> {
         self.begin();
         match self.digits() {
             Some(value) if self.ended() => Ok(Some(value)),
@@ -231,7 +231,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
 
     /// A hexadecimal number with `0x` before it that fills the field.
     #[inline]
-    pub(crate) fn hexadecimal(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
+    pub(crate) fn hexadecimal(&mut self, column: &FieldName) -> Result<u64, Box<Fault>> {
         let word = self.word();
         numbers::hexadecimal(word).ok_or_else(|| self.fault(column))
     }
@@ -240,12 +240,12 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
     /// become nanoseconds. An exponent (`1.5e-05`), a decimal comma that separates no fields, and a
     /// date with a time of day (ISO 8601) are understood.
     #[inline(always)]
-    pub(crate) fn decimal(&mut self, power: u32, column: &Column) -> Result<u64, Box<Fault>> {
+    pub(crate) fn decimal(&mut self, power: u32, column: &FieldName) -> Result<u64, Box<Fault>> {
         self.begin();
         let whole = if self.peek() == Some(b'.') { Some(0) } else { self.digits() };
         let mut fraction = 0;
         let mut places = 0;
-        self.mark = Mark::default();
+        self.mark = DecimalMark::default();
         if self.peek() == Some(b'.') {
             self.at += 1;
             let behind = self.at;
@@ -263,7 +263,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
                 }
                 self.at += 1;
             }
-            self.mark = Mark::new(self.at - behind, fraction > 0);
+            self.mark = DecimalMark::new(self.at - behind, fraction > 0);
         }
         let value = whole.and_then(|whole| {
             let scaled = whole.checked_mul(10_u64.pow(power))?;
@@ -277,7 +277,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
 
     /// The field from its start, in another form than digits and a point.
     #[inline(always)]
-    fn unusual_decimal(&mut self, power: u32, column: &Column) -> Result<u64, Box<Fault>> {
+    fn unusual_decimal(&mut self, power: u32, column: &FieldName) -> Result<u64, Box<Fault>> {
         let (value, mark, at) = unusual_decimal(self.begun(), power, column)?;
         (self.mark, self.at) = (mark, at);
         Ok(value)
@@ -291,7 +291,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
 
     /// The digits after the decimal mark of the last number.
     #[inline(always)]
-    pub(crate) fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> DecimalMark {
         self.mark
     }
 
@@ -349,7 +349,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
 
     /// The field that was begun last is not what it should be.
     #[inline(always)]
-    pub(crate) fn fault(&self, column: &Column) -> Box<Fault> {
+    pub(crate) fn fault(&self, column: &FieldName) -> Box<Fault> {
         fault(self.begun(), column)
     }
 }
@@ -375,7 +375,7 @@ impl<'a> Begun<'a> {
 /// A whole number in another form than digits, and where it ends.
 #[cold]
 #[inline(never)]
-fn unusual_integer(begun: Begun<'_>, column: &Column) -> Result<(u64, usize), Box<Fault>> {
+fn unusual_integer(begun: Begun<'_>, column: &FieldName) -> Result<(u64, usize), Box<Fault>> {
     let field = begun.field();
     let value = numbers::whole(field).ok_or_else(|| fault(begun, column))?;
     Ok((value, begun.from + field.len()))
@@ -387,15 +387,15 @@ fn unusual_integer(begun: Begun<'_>, column: &Column) -> Result<(u64, usize), Bo
 fn unusual_decimal(
     begun: Begun<'_>,
     power: u32,
-    column: &Column,
-) -> Result<(u64, Mark, usize), Box<Fault>> {
+    column: &FieldName,
+) -> Result<(u64, DecimalMark, usize), Box<Fault>> {
     let field = begun.field();
     let (value, mark) = if let Some(n) = numbers::scaled(field, power) {
         let fraction = n.value % 10_u64.pow(power) > 0;
-        let comma = u64::from(n.comma) * Mark::COMMA;
-        (n.value, Mark(Mark::new(n.places as usize, fraction).0 | comma))
+        let comma = u64::from(n.comma) * DecimalMark::COMMA;
+        (n.value, DecimalMark(DecimalMark::new(n.places as usize, fraction).0 | comma))
     } else if let Some((value, fraction)) = numbers::iso(field) {
-        (value, Mark(Mark::new(0, fraction).0 | Mark::DATE))
+        (value, DecimalMark(DecimalMark::new(0, fraction).0 | DecimalMark::DATE))
     } else {
         return Err(fault(begun, column));
     };
@@ -419,7 +419,7 @@ fn surplus(bytes: &[u8], at: usize, count: u32, expected: &'static str) -> Box<F
 
 #[cold]
 #[inline(never)]
-fn fault(begun: Begun<'_>, column: &Column) -> Box<Fault> {
+fn fault(begun: Begun<'_>, column: &FieldName) -> Box<Fault> {
     let (field, name) = (begun.field(), column.name);
     let found = if field.trim_ascii().is_empty() {
         format!("column {}, {name}, is missing", begun.count)

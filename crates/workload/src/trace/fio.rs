@@ -9,17 +9,17 @@
 //! 10001677 /dev/nvme0n1 close
 //! ```
 //!
-//! As "Trace file format" in fio's HOWTO says, and `log_io_u` in its `iolog.c` writes. Files are
-//! devices; a file must be added before it is used. Version 2 has no times: unless there are
-//! `wait` lines, each so many microseconds after the one before, the requests have none either.
-//! (fio drops waits below 100 us; here each counts.)
+//! The format is that of "Trace file format" in fio's HOWTO, and of `log_io_u` in its `iolog.c`.
+//! Files are devices, and a file must be added before it is used. Version 2 has times only from its
+//! `wait` lines, each a number of microseconds after the one before. (fio drops waits below 100 us;
+//! here each counts.)
 //!
-//! `sync`, `datasync` and `syncfs` end with a flush of the drive's cache, and are one here; what
-//! offset and length stand behind them means nothing. `sync_file_range` only sends what the system
-//! holds, as writes: its manual page says that it flushes no disk's cache, so it is no request.
+//! `sync`, `datasync` and `syncfs` end with a flush of the drive's cache, and count as one here.
+//! Their offset and length are ignored. `sync_file_range` only sends the system's data, as writes.
+//! Its manual page says that it flushes no disk's cache, so it is not a request.
 
-use super::clock::Clock;
-use super::fields::{BLANK, Column, Fault, Fields, number, shown};
+use super::clock::TraceClock;
+use super::fields::{BLANK, Fault, FieldName, Fields, number, shown};
 use super::names::Names;
 use super::options::{ReadOptions, TimeUnit};
 use super::reader::Regions;
@@ -29,23 +29,27 @@ use crate::Op;
 const HEADING: &[u8] = b"fio version ";
 const LINES: &str = "lines are `FILE ACTION OFFSET LENGTH`, with a time in front in version 3";
 
-const TIME: Column = Column { name: "the time", expected: "a number of microseconds", hint: LINES };
-const FILE: Column = Column {
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "a number of microseconds", hint: LINES };
+const FILE: FieldName = FieldName {
     name: "the file",
     expected: "a file that was added",
     hint: "a line `FILE add` comes before the first use",
 };
-const ACTION: Column = Column {
+const ACTION: FieldName = FieldName {
     name: "the action",
     expected: "`read`, `write`, `trim`, `sync`, `datasync`, `syncfs`, `wait`, `add`, `open` or `close`",
     hint: LINES,
 };
-const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: LINES };
-const LENGTH: Column = Column { name: "the length", expected: "a number of bytes", hint: LINES };
-const WAIT: Column = Column { name: "the wait", expected: "a number of microseconds", hint: LINES };
+const OFFSET: FieldName =
+    FieldName { name: "the offset", expected: "a number of bytes", hint: LINES };
+const LENGTH: FieldName =
+    FieldName { name: "the length", expected: "a number of bytes", hint: LINES };
+const WAIT: FieldName =
+    FieldName { name: "the wait", expected: "a number of microseconds", hint: LINES };
 
 pub(crate) struct Fio {
-    clock: Clock,
+    clock: TraceClock,
     /// `None` until the first line was read.
     version: Option<Version>,
     /// A version that came after those that are known.
@@ -100,7 +104,7 @@ impl Parser for Fio {
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            clock: Clock::whole(options, TimeUnit::Us),
+            clock: TraceClock::whole(options, TimeUnit::Us),
             version: None,
             newer: None,
             files: Names::default(),
@@ -142,7 +146,7 @@ impl Parser for Fio {
                 return Ok(None);
             }
             b"wait" => {
-                let no_wait = Column { expected: "no `wait` in version 3", ..ACTION };
+                let no_wait = FieldName { expected: "no `wait` in version 3", ..ACTION };
                 return Err(fields.fault(&no_wait));
             }
             _ => return Err(fields.fault(&ACTION)),
@@ -159,7 +163,7 @@ impl Parser for Fio {
         self.files.name(device)
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 

@@ -1,7 +1,8 @@
-//! `fiu`, the traces of Florida International University (Koller and Rangaswami, "I/O Deduplication",
-//! FAST 2010): arrival in nanoseconds, process number and name, first sector and number of sectors (512
-//! bytes), `R` or `W`, major and minor number of the device, and the MD5 of each block (of what size depends
-//! on the trace; not used, as is a record without any).
+//! `fiu`, the traces of Florida International University (Koller and Rangaswami, "I/O
+//! Deduplication", FAST 2010). The columns are arrival in nanoseconds, process number and name,
+//! first sector and number of sectors (512 bytes), `R` or `W`, and major and minor number of the
+//! device. The MD5 of each block follows. Its block size depends on the trace; it is not used, and
+//! may be absent.
 //!
 //! ```text
 //! 89968195792462 20782 gzip 283193184 8 R 6 0 56f11b711d91a065a2b6458eca924523
@@ -9,11 +10,11 @@
 //! ```
 //!
 //! The columns are those of the README of the SNIA IOTTA trace set 391, whose files are called
-//! `.blkparse`, and are no output of blkparse. It does not say that the times ascend, so a bounded window is
-//! sorted.
+//! `.blkparse` but are not output of blkparse. The README does not promise ascending times, so a
+//! bounded window is sorted.
 
-use super::clock::Clock;
-use super::fields::{BLANK, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::fields::{BLANK, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
 use super::select::Processes;
@@ -22,27 +23,29 @@ use crate::Op;
 const COLUMNS: &str = "8 columns or more: time, process number, process, first sector, sectors, R or W, \
                        major, minor, digests";
 
-const TIME: Column =
-    Column { name: "the time", expected: "a number of nanoseconds", hint: COLUMNS };
-const PID: Column = Column { name: "the process number", expected: "a number", hint: COLUMNS };
-const PROCESS: Column = Column { name: "the process", expected: "a name", hint: COLUMNS };
-const START: Column = Column {
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "a number of nanoseconds", hint: COLUMNS };
+const PID: FieldName =
+    FieldName { name: "the process number", expected: "a number", hint: COLUMNS };
+const PROCESS: FieldName = FieldName { name: "the process", expected: "a name", hint: COLUMNS };
+const START: FieldName = FieldName {
     name: "the first sector",
     expected: "a sector number (512 bytes each)",
     hint: COLUMNS,
 };
-const SECTORS: Column =
-    Column { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
-const OPERATION: Column = Column { name: "the operation", expected: "`R` or `W`", hint: COLUMNS };
-const MAJOR: Column =
-    Column { name: "the major number", expected: "a number below 4096", hint: COLUMNS };
-const MINOR: Column =
-    Column { name: "the minor number", expected: "a number below 2^20", hint: COLUMNS };
+const SECTORS: FieldName =
+    FieldName { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
+const OPERATION: FieldName =
+    FieldName { name: "the operation", expected: "`R` or `W`", hint: COLUMNS };
+const MAJOR: FieldName =
+    FieldName { name: "the major number", expected: "a number below 4096", hint: COLUMNS };
+const MINOR: FieldName =
+    FieldName { name: "the minor number", expected: "a number below 2^20", hint: COLUMNS };
 
 const MINOR_BITS: u32 = 20;
 
 pub(crate) struct Fiu {
-    clock: Clock,
+    clock: TraceClock,
     processes: Processes,
 }
 
@@ -56,7 +59,7 @@ impl Parser for Fiu {
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { clock: Clock::whole(options, TimeUnit::Ns), processes: Processes::new(options) }
+        Self { clock: TraceClock::whole(options, TimeUnit::Ns), processes: Processes::new(options) }
     }
 
     #[inline]
@@ -101,7 +104,7 @@ impl Parser for Fiu {
         Some(&self.processes)
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 

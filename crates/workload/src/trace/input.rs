@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::fields::shown;
 use super::looks;
-use super::options::Tally;
+use super::options::ReadTally;
 use crate::TraceError;
 use crate::error::{Spot, detail};
 
@@ -25,7 +25,7 @@ pub(crate) struct Stored {
     place: Bytes,
     len: u64,
     /// Told of every record that is read.
-    pub(crate) tally: Tally,
+    pub(crate) tally: ReadTally,
 }
 
 #[derive(Clone, Debug)]
@@ -114,14 +114,15 @@ impl Stored {
         }
         let name =
             path.file_name().map_or_else(|| Arc::clone(&shown), |n| n.to_string_lossy().into());
-        Self { name, place: Bytes::File(path.to_owned()), len: meta.len(), tally: Tally::NONE }
+        Self { name, place: Bytes::File(path.to_owned()), len: meta.len(), tally: ReadTally::NONE }
             .not_empty()
     }
 
     /// Bytes in memory under a name of the caller's choice.
     pub(crate) fn memory(name: &str, bytes: Arc<[u8]>) -> Result<Self, TraceError> {
         let len = bytes.len() as u64;
-        Self { name: name.into(), place: Bytes::Memory(bytes), len, tally: Tally::NONE }.not_empty()
+        Self { name: name.into(), place: Bytes::Memory(bytes), len, tally: ReadTally::NONE }
+            .not_empty()
     }
 
     fn not_empty(self) -> Result<Self, TraceError> {
@@ -155,7 +156,7 @@ impl Stored {
                         Spot::Whole,
                         format!("the file has changed from {} to {now} bytes", self.len),
                         "the same bytes each time it is opened",
-                        "let whoever writes it finish first",
+                        "let its writer finish first",
                     )));
                 }
                 Ok(Box::new(file))

@@ -30,25 +30,23 @@ use std::sync::Arc;
 
 use kernel::Bytes;
 
-use self::clock::Clock;
-pub use self::columns::{
-    Columns, Place as ColumnPlace, Role as ColumnRole, Spelling, Unit as ColumnUnit,
-};
+use self::clock::TraceClock;
+pub use self::columns::{ColumnPlace, ColumnRole, Columns, Spelling, Unit as ColumnUnit};
 use self::feed::{Cut, Feed};
 use self::format::Visit;
 pub use self::guess::suggest_columns;
 use self::input::Compression;
 pub(crate) use self::input::Stored;
 pub use self::input::file_hint;
-pub use self::options::{Event, FlowBy, ReadOptions, Tally, TimeUnit};
-use self::packed::{Packed, Unpacking};
+pub use self::options::{Event, FlowBy, ReadOptions, ReadTally, TimeUnit};
+use self::packed::{PackedRequests, Unpacking};
+pub(crate) use self::reader::{FlowOfOwner, Regions, TraceOwners};
 use self::reader::{Reader, Survey, TraceSource};
-pub(crate) use self::reader::{Regions, Tenants, Whose};
 use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST, most, piece};
 use self::sniff::KnownBy;
 use crate::error::{Spot, detail};
-use crate::{About, Flow, Source, TraceError, Workload};
+use crate::{About, Flow, RequestSource, TraceError, Workload};
 
 format::formats! {
     ssdsim::Ssdsim,
@@ -79,9 +77,9 @@ impl Format {
         self.visit(format::Summary)
     }
 
-    /// The names of those that `wanted` accepts, for messages.
-    fn names(wanted: impl Fn(Self) -> bool) -> String {
-        let names: Vec<_> = Self::ALL.iter().filter(|f| wanted(**f)).map(|f| f.name()).collect();
+    /// The names of those that `requested` accepts, for messages.
+    fn names(requested: impl Fn(Self) -> bool) -> String {
+        let names: Vec<_> = Self::ALL.iter().filter(|f| requested(**f)).map(|f| f.name()).collect();
         names.join(", ")
     }
 }
@@ -126,12 +124,12 @@ pub fn open_slices(
     let regions = Arc::new(regions);
     let mut slices = slices;
     if let Some(by) = options.flow_by {
-        let tenants = slices.iter().map(|slice| &slice.tenants);
-        let (flows, whose) = Tenants::flows(by, tenants, &regions);
+        let owners = slices.iter().map(|slice| &slice.owners);
+        let (flows, flow_of_owner) = TraceOwners::flows(by, owners, &regions);
         let first = Arc::clone(&slices.first().expect("a trace has a file").stored.name);
         few_enough(&first, by, &flows)?;
-        for (slice, whose) in slices.iter_mut().zip(whose) {
-            (slice.whose, slice.about.flows) = (whose, flows.clone());
+        for (slice, flow_of_owner) in slices.iter_mut().zip(flow_of_owner) {
+            (slice.flow_of_owner, slice.about.flows) = (flow_of_owner, flows.clone());
         }
     }
     let shared = |mut slice: Trace| {
@@ -183,11 +181,11 @@ struct Trace {
     known: KnownBy,
     options: ReadOptions,
     regions: Arc<Regions>,
-    tenants: Tenants,
-    whose: Whose,
+    owners: TraceOwners,
+    flow_of_owner: FlowOfOwner,
     origin: u64,
     /// All requests, where opening it kept them ([`Survey::kept`]).
-    kept: Option<Arc<Packed>>,
+    kept: Option<Arc<PackedRequests>>,
     /// The unit of its writes ([`Survey::grain`]).
     grain: Option<u64>,
     about: About,
@@ -198,12 +196,12 @@ impl Workload for Trace {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         if let Some(kept) = &self.kept {
             return Ok(Box::new(Unpacking::new(kept)));
         }
         let format = (self.format, self.known);
-        Ok(reading(&self.stored, format, &self.options, &self.regions, self.whose.clone())?)
+        Ok(reading(&self.stored, format, &self.options, &self.regions, self.flow_of_owner.clone())?)
     }
 
     fn writes_whole_pages(&self, page: Bytes) -> bool {
@@ -221,9 +219,9 @@ fn reading(
     (format, known): (Format, KnownBy),
     options: &ReadOptions,
     regions: &Arc<Regions>,
-    whose: Whose,
+    flow_of_owner: FlowOfOwner,
 ) -> Result<Box<dyn TraceSource>, TraceError> {
-    struct Boxed<'a>(Feed, KnownBy, bool, &'a ReadOptions, Arc<Regions>, Whose);
+    struct Boxed<'a>(Feed, KnownBy, bool, &'a ReadOptions, Arc<Regions>, FlowOfOwner);
 
     impl Visit for Boxed<'_> {
         type Answer = Box<dyn TraceSource>;
@@ -235,7 +233,7 @@ fn reading(
 
     let mut feed = Feed::new(stored)?;
     let quoted = feed.head()?.0.contains(&b'"');
-    Ok(format.visit(Boxed(feed, known, quoted, options, Arc::clone(regions), whose)))
+    Ok(format.visit(Boxed(feed, known, quoted, options, Arc::clone(regions), flow_of_owner)))
 }
 
 fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> {
@@ -257,7 +255,7 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
             (format, known),
             options,
             &Arc::default(),
-            Whose::unknown(options.flow_by),
+            FlowOfOwner::unknown(options.flow_by),
         )?
         .survey()
         .map_err(|e| stored.if_misnamed(e))
@@ -278,19 +276,19 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
             compression.name()
         ));
     }
-    let (flows, whose) = match options.flow_by {
-        None => (Vec::new(), Whose::one()),
+    let (flows, flow_of_owner) = match options.flow_by {
+        None => (Vec::new(), FlowOfOwner::one()),
         Some(by) => {
             if let (FlowBy::Process, Some(Event::Completed)) = (by, options.event) {
                 let found = "`--flow-by process` with requests that arrive with C (completed)";
-                let hint = "requests are completed in the name of whoever was running";
+                let hint = "requests are completed in the name of the process that was running";
                 let what = detail(&stored.name, Spot::Whole, found, "the event Q or D", hint);
                 return Err(TraceError::Parameter(what));
             }
-            let tenants = std::iter::once(&seen.tenants);
-            let (flows, mut whose) = Tenants::flows(by, tenants, &seen.regions);
+            let owners = std::iter::once(&seen.owners);
+            let (flows, mut flow_of_owner) = TraceOwners::flows(by, owners, &seen.regions);
             few_enough(&stored.name, by, &flows)?;
-            (flows, whose.remove(0))
+            (flows, flow_of_owner.remove(0))
         }
     };
     describe(format, &options, &mut seen, &mut notes);
@@ -308,7 +306,7 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
         notes,
     };
     let regions = Arc::new(seen.regions);
-    let (tenants, origin) = (seen.tenants, seen.origin);
+    let (owners, origin) = (seen.owners, seen.origin);
     let (kept, grain) = (seen.kept.map(Arc::new), seen.grain);
     Ok(Trace {
         stored,
@@ -316,8 +314,8 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
         known,
         options,
         regions,
-        tenants,
-        whose,
+        owners,
+        flow_of_owner,
         origin,
         kept,
         grain,
@@ -388,7 +386,7 @@ fn check(
         let what = whole(doubt.found.clone(), doubt.expected, doubt.hint.clone());
         return Err(TraceError::Parameter(what));
     }
-    if let Some(records) = survey.clock.as_ref().and_then(Clock::cut_fractions) {
+    if let Some(records) = survey.clock.as_ref().and_then(TraceClock::cut_fractions) {
         let found = format!(
             "no time has a fraction, and {records} records have one further column, of digits, \
              behind the time"
@@ -503,7 +501,7 @@ fn describe(format: Format, options: &ReadOptions, survey: &mut Survey, notes: &
 
 /// Everything that is left of a source.
 #[cfg(test)]
-pub(crate) fn drain(source: &mut dyn Source) -> Result<Vec<crate::Request>, TraceError> {
+pub(crate) fn drain(source: &mut dyn RequestSource) -> Result<Vec<crate::Request>, TraceError> {
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     loop {
         source.fill(&mut batch)?;

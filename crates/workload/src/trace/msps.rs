@@ -1,6 +1,6 @@
-//! `msps`, the events of Microsoft's production servers (Kavalanekar et al., IISWC 2008) and any
-//! other trace that `xperf` wrote as text: a header that names the columns of every kind of event,
-//! then one event a line.
+//! `msps`, the events of Microsoft's production servers (Kavalanekar et al., IISWC 2008), and any
+//! other trace that `xperf` wrote as text. A header names the columns of every kind of event, and
+//! one event a line follows.
 //!
 //! ```text
 //! BeginHeader
@@ -9,17 +9,18 @@
 //!   DiskRead,     104743,        System (   4),       480,  0xfffffa80, 0x018f0b8000, 0x00001000,      283,        0, 0x060043, …
 //! ```
 //!
-//! The columns are those of the READMEs of SNIA IOTTA trace sets 149 and 158; later systems have a
+//! The columns are those of the READMEs of SNIA IOTTA trace sets 149 and 158. Later systems have a
 //! column more, so the header decides. Times are in microseconds, offset and size hexadecimal.
-//! Windows writes the event when the request is done (it carries `ElapsedTime`, from initiation to
-//! completion), so the request arrived that much earlier, and what was put in order of completion
-//! is put in order of arrival here. `DiskFlush` is a flush, and has neither offset nor size. Events
-//! of all other kinds are counted and passed over.
+//!
+//! Windows writes the event when the request is done. It has `ElapsedTime`, from initiation to
+//! completion, so the request arrived that much earlier. Records in order of completion are sorted
+//! by arrival here. `DiskFlush` is a flush, and has neither offset nor size. Events of all other
+//! kinds are counted and skipped.
 
 use std::collections::BTreeMap;
 
-use super::clock::Clock;
-use super::fields::{COMMA, Column, Fault, Fields, shown};
+use super::clock::TraceClock;
+use super::fields::{COMMA, Fault, FieldName, Fields, shown};
 use super::options::{ReadOptions, TimeUnit};
 use super::reader::Regions;
 use super::record::{Parser, Raw, extent};
@@ -28,28 +29,31 @@ use crate::Op;
 
 const COLUMNS: &str = "`BeginHeader` … `EndHeader` names the columns";
 
-const TIME: Column =
-    Column { name: "the time", expected: "a number of microseconds", hint: COLUMNS };
-const PROCESS: Column =
-    Column { name: "the process", expected: "a name with a number in parentheses", hint: COLUMNS };
-const OFFSET: Column =
-    Column { name: "the offset", expected: "bytes, hexadecimal with 0x", hint: COLUMNS };
-const SIZE: Column =
-    Column { name: "the size", expected: "bytes, hexadecimal with 0x", hint: COLUMNS };
-const ELAPSED: Column = Column {
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "a number of microseconds", hint: COLUMNS };
+const PROCESS: FieldName = FieldName {
+    name: "the process",
+    expected: "a name with a number in parentheses",
+    hint: COLUMNS,
+};
+const OFFSET: FieldName =
+    FieldName { name: "the offset", expected: "bytes, hexadecimal with 0x", hint: COLUMNS };
+const SIZE: FieldName =
+    FieldName { name: "the size", expected: "bytes, hexadecimal with 0x", hint: COLUMNS };
+const ELAPSED: FieldName = FieldName {
     name: "the elapsed time",
     expected: "a number of microseconds, less than an hour",
     hint: COLUMNS,
 };
-const DISK: Column =
-    Column { name: "the disk", expected: "a disk number below 2^32", hint: COLUMNS };
-const REST: Column = Column {
+const DISK: FieldName =
+    FieldName { name: "the disk", expected: "a disk number below 2^32", hint: COLUMNS };
+const REST: FieldName = FieldName {
     name: "the rest of the line",
     expected: "further columns",
     hint: "the line may be cut",
 };
-const KIND: Column =
-    Column { name: "the kind of event", expected: "a word such as `DiskRead`", hint: COLUMNS };
+const KIND: FieldName =
+    FieldName { name: "the kind of event", expected: "a word such as `DiskRead`", hint: COLUMNS };
 
 /// Longer requests are misread; and arrivals may lie that much before the first event.
 const HOUR: u64 = 3_600_000_000_000;
@@ -129,7 +133,7 @@ fn layout(fields: &mut Fields<'_, COMMA>, op: Op) -> Result<Layout, Box<Fault>> 
 }
 
 pub(crate) struct Msps {
-    clock: Clock,
+    clock: TraceClock,
     processes: Processes,
     in_header: bool,
     /// Of reads and writes.
@@ -181,7 +185,7 @@ impl Parser for Msps {
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            clock: Clock::whole(options, TimeUnit::Us),
+            clock: TraceClock::whole(options, TimeUnit::Us),
             processes: Processes::new(options),
             in_header: false,
             layout: published(Op::Read),

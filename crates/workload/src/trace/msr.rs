@@ -1,6 +1,7 @@
-//! `msr`, the week of block traces from Microsoft Research Cambridge: arrival in Windows file
-//! time (100 ns), host, disk number, `Read` or `Write`, offset and size in bytes, response time
-//! (100 ns; measured on their disks, so not used, and left out of some copies).
+//! `msr`, the week of block traces from Microsoft Research Cambridge. The columns are arrival in
+//! Windows file time (100 ns), host, disk number, `Read` or `Write`, offset and size in bytes, and
+//! response time (100 ns). The response time was measured on their disks, so it is not used. Some
+//! copies lack it.
 //!
 //! ```text
 //! 128166372003061629,hm,0,Read,9056014336,24576,101842
@@ -9,8 +10,8 @@
 //!
 //! The published files are out of order here and there, so a bounded window is sorted.
 
-use super::clock::Clock;
-use super::fields::{COMMA, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::fields::{COMMA, Fault, FieldName, Fields};
 use super::names::Names;
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, extent};
@@ -18,22 +19,25 @@ use crate::Op;
 
 const COLUMNS: &str = "7 columns: time, host, disk, type, offset, size, response time";
 
-const TIME: Column =
-    Column { name: "the time", expected: "Windows file time (100 ns ticks)", hint: COLUMNS };
-const HOST: Column = Column { name: "the host", expected: "a host name", hint: COLUMNS };
-const DISK: Column =
-    Column { name: "the disk", expected: "a disk number below 2^32", hint: COLUMNS };
-const TYPE: Column = Column { name: "the type", expected: "`Read` or `Write`", hint: COLUMNS };
-const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
-const SIZE: Column = Column { name: "the size", expected: "a number of bytes", hint: COLUMNS };
-const RESPONSE: Column =
-    Column { name: "the response time", expected: "a number of 100 ns ticks", hint: COLUMNS };
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "Windows file time (100 ns ticks)", hint: COLUMNS };
+const HOST: FieldName = FieldName { name: "the host", expected: "a host name", hint: COLUMNS };
+const DISK: FieldName =
+    FieldName { name: "the disk", expected: "a disk number below 2^32", hint: COLUMNS };
+const TYPE: FieldName =
+    FieldName { name: "the type", expected: "`Read` or `Write`", hint: COLUMNS };
+const OFFSET: FieldName =
+    FieldName { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
+const SIZE: FieldName =
+    FieldName { name: "the size", expected: "a number of bytes", hint: COLUMNS };
+const RESPONSE: FieldName =
+    FieldName { name: "the response time", expected: "a number of 100 ns ticks", hint: COLUMNS };
 
 /// Longer names are not host names.
 const LONGEST_HOST: usize = 255;
 
 pub(crate) struct Msr {
-    clock: Clock,
+    clock: TraceClock,
     /// Records have the response time; the first one decides.
     response: bool,
     begun: bool,
@@ -50,7 +54,7 @@ impl Parser for Msr {
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            clock: Clock::whole(options, TimeUnit::Ticks),
+            clock: TraceClock::whole(options, TimeUnit::Ticks),
             response: true,
             begun: false,
             volumes: Names::default(),
@@ -97,7 +101,7 @@ impl Parser for Msr {
         Ok(Some(Raw { time, offset, len, device, op }))
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 

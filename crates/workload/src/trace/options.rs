@@ -186,15 +186,15 @@ pub struct ReadOptions {
     /// Count records that do not read and go on, instead of stopping at the first.
     pub skip_bad: bool,
     /// Told how many records were read; says nothing about the trace.
-    pub tally: Tally,
+    pub tally: ReadTally,
 }
 
 /// The number of records that were read, for other threads: a small file may hold very
 /// many. All tallies are equal, as none of them decides what is read.
 #[derive(Clone, Default)]
-pub struct Tally(Option<Arc<AtomicU64>>);
+pub struct ReadTally(Option<Arc<AtomicU64>>);
 
-impl Tally {
+impl ReadTally {
     /// One that nobody looks at.
     pub const NONE: Self = Self(None);
 
@@ -216,15 +216,15 @@ impl Tally {
     }
 }
 
-impl PartialEq for Tally {
+impl PartialEq for ReadTally {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Tally {}
+impl Eq for ReadTally {}
 
-impl fmt::Debug for Tally {
+impl fmt::Debug for ReadTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Tally")
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::{Prio, Time};
 
-use crate::{BATCH, Op, Request, Source, TraceError};
+use crate::{BATCH, Op, Request, RequestSource, TraceError};
 
 /// Bytes that they may take at most: five to seven million requests of most traces. Text takes
 /// several times as long to read as they take to unpack, and a run may go through it three times.
@@ -24,11 +24,11 @@ const SECTOR_BITS: u32 = 9;
 
 /// Requests of normal priority and of one flow, in order of time.
 ///
-/// Of each behind the first ones there are: its head; by how much it is later than the one before;
-/// how far it begins behind the end of that one; its length, unless it is the same. Numbers have as
+/// Each request after the first ones has a head, its distance in time from the one before, and its
+/// distance from the end of that one. The length follows unless it is the same. Numbers have as
 /// many bytes as they need.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Packed {
+pub(crate) struct PackedRequests {
     plain: Vec<Request>,
     pieces: Vec<Piece>,
     last: Last,
@@ -54,8 +54,8 @@ impl Last {
     }
 }
 
-/// The beginning of a request: from the lowest bit on its operation (3), whether address and length
-/// are in sectors (1), and of time, address and length how many bytes they have (4 each).
+/// The beginning of a request, from the lowest bit on: its operation (3), whether address and
+/// length are in sectors (1), and the number of bytes of time, address and length (4 each).
 #[derive(Copy, Clone)]
 struct Head(u16);
 
@@ -85,8 +85,8 @@ fn width(value: u64) -> u32 {
     (u64::BITS - value.leading_zeros()).div_ceil(8)
 }
 
-impl Packed {
-    /// Adds a request, which is no earlier than the one before; `false`: it would be too much.
+impl PackedRequests {
+    /// Adds a request, which does not come before the last one; `false`: it does not fit.
     #[inline]
     pub(crate) fn push(&mut self, request: &Request) -> bool {
         if self.plain.len() < PLAIN {
@@ -140,7 +140,7 @@ impl Packed {
 
 /// One way through them.
 pub(crate) struct Unpacking {
-    packed: Arc<Packed>,
+    packed: Arc<PackedRequests>,
     /// Of the plain ones.
     done: usize,
     piece: usize,
@@ -150,7 +150,7 @@ pub(crate) struct Unpacking {
 }
 
 impl Unpacking {
-    pub(crate) fn new(packed: &Arc<Packed>) -> Self {
+    pub(crate) fn new(packed: &Arc<PackedRequests>) -> Self {
         Self { packed: Arc::clone(packed), done: 0, piece: 0, at: 0, last: Last::default() }
     }
 }
@@ -163,7 +163,7 @@ fn number(bytes: &[u8], at: usize, width: u32) -> u64 {
     u64::from_le_bytes(eight).unbounded_shl(64 - 8 * width).unbounded_shr(64 - 8 * width)
 }
 
-impl Source for Unpacking {
+impl RequestSource for Unpacking {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         let plain = &self.packed.plain[self.done..];
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use kernel::Rng;
 
-    fn unpacked(packed: Packed) -> Vec<Request> {
+    fn unpacked(packed: PackedRequests) -> Vec<Request> {
         let (mut source, mut batch) = (Unpacking::new(&Arc::new(packed)), Vec::new());
         let mut all = Vec::new();
         loop {
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn what_is_packed_is_unpacked() {
         let mut rng = Rng::named(3, "packed");
-        let (mut packed, mut requests, mut at) = (Packed::default(), Vec::new(), 0);
+        let (mut packed, mut requests, mut at) = (PackedRequests::default(), Vec::new(), 0);
         for n in 0..300_000_u64 {
             let any = |rng: &mut Rng, bits: u32| rng.bits() >> (64 - rng.below(bits) - 1);
             at += any(&mut rng, 40);
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn requests_of_a_page_in_order_take_three_bytes() {
-        let mut packed = Packed::default();
+        let mut packed = PackedRequests::default();
         for n in 0..1000 + PLAIN as u64 {
             let at = Time::from_ns(100 * n);
             let (offset, len) = (n * 4096, 4096);
@@ -263,7 +263,7 @@ mod tests {
         // A head and a time; the first of them has more, since it is told from nothing.
         let more = 2 + 2 + 1;
         assert_eq!(packed.pieces[0].used, 3 * 1000 + more);
-        assert!(unpacked(Packed::default()).is_empty());
+        assert!(unpacked(PackedRequests::default()).is_empty());
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
             flow: 0,
         };
         let near = Request { offset: 1 << 60, len: 1, ..far };
-        let mut packed = Packed::default();
+        let mut packed = PackedRequests::default();
         let kept = (0_u64..).take_while(|n| packed.push(if n % 2 == 0 { &far } else { &near }));
         let kept = kept.count();
         let bytes: usize = packed.pieces.iter().map(|piece| piece.used).sum();

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use kernel::{Prio, Time};
 
-use super::clock::Clock;
+use super::clock::TraceClock;
 use super::feed::{BYTE_ORDER_MARK, Cut, Feed};
 use super::fields::Fault;
 use super::options::{Event, FlowBy, ReadOptions};
-use super::packed::Packed;
+use super::packed::PackedRequests;
 use super::quotes;
 use super::record::{COLUMNS_HINT, Doubt, LONGEST, Parser, Raw, piece};
 use super::select::{Processes, Selection};
 use super::sniff::KnownBy;
 use crate::error::{Spot, detail};
-use crate::{BATCH, Flow, Op, Request, Source, TraceError};
+use crate::{BATCH, Flow, Op, Request, RequestSource, TraceError};
 
 /// The most reasons that are remembered for the user; further ones are only counted.
 const REASONS: usize = 3;
@@ -28,9 +28,9 @@ const REGION_ALIGN: u64 = 1 << 20;
 
 /// The beginning of each device's addresses on the one drive that they share.
 ///
-/// With one device nothing moves. With several, in the order of their numbers, each begins where
-/// the highest address of the one before ends, rounded up to 1 MiB; so requests to different
-/// devices never meet, and every address is known only after the whole trace was seen once.
+/// With one device nothing moves. Several are placed in the order of their numbers. Each begins at
+/// the highest address of the one before, rounded up to 1 MiB. So requests to different devices
+/// never meet, and addresses are known only after the whole trace was read once.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Regions {
     /// `(device, end of its addresses, start of its region)`, ascending by device.
@@ -101,14 +101,14 @@ impl Regions {
 
 /// The source: a process, or the device where flows go by that, and its addresses on each device.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Tenants {
+pub(crate) struct TraceOwners {
     /// `((who, device), first byte, end)`, ascending.
     list: Vec<((u32, u32), u64, u64)>,
     /// `(who, what the user calls them)`, ascending.
     labels: Vec<(u32, String)>,
 }
 
-impl Tenants {
+impl TraceOwners {
     /// Notes a request of somebody to a device, and its extent if it has one; `false` when there
     /// are too many.
     pub(crate) fn see(&mut self, who: (u32, u32), extent: Option<(u64, u64)>) -> bool {
@@ -138,11 +138,11 @@ impl Tenants {
         by: FlowBy,
         files: impl Iterator<Item = &'a Self>,
         regions: &Regions,
-    ) -> (Vec<Flow>, Vec<Whose>) {
+    ) -> (Vec<Flow>, Vec<FlowOfOwner>) {
         let mut flows: Vec<Flow> = Vec::new();
-        let mut of_file = |tenants: &Self| {
-            let mut numbers = Vec::with_capacity(tenants.labels.len());
-            for (who, name) in &tenants.labels {
+        let mut of_file = |owners: &Self| {
+            let mut numbers = Vec::with_capacity(owners.labels.len());
+            for (who, name) in &owners.labels {
                 let known = flows.iter().position(|flow| flow.name == *name);
                 let at = known.unwrap_or_else(|| {
                     let region = (u64::MAX, 0);
@@ -150,7 +150,7 @@ impl Tenants {
                     flows.len() - 1
                 });
                 numbers.push((*who, at as u32));
-                let own = tenants.list.iter().filter(|((other, _), ..)| other == who);
+                let own = owners.list.iter().filter(|((other, _), ..)| other == who);
                 for ((_, device), from, to) in own {
                     let start = regions.start(*device);
                     let (first, end) = match by {
@@ -161,25 +161,25 @@ impl Tenants {
                     *region = (region.0.min(first), region.1.max(end));
                 }
             }
-            Whose { by: Some(by), numbers: numbers.into() }
+            FlowOfOwner { by: Some(by), numbers: numbers.into() }
         };
-        let whose = files.map(&mut of_file).collect();
+        let flow_of_owner = files.map(&mut of_file).collect();
         for flow in &mut flows {
             flow.region.0 = flow.region.0.min(flow.region.1);
         }
-        (flows, whose)
+        (flows, flow_of_owner)
     }
 }
 
 /// To which flow each request of a trace belongs.
 #[derive(Clone, Debug)]
-pub(crate) struct Whose {
+pub(crate) struct FlowOfOwner {
     by: Option<FlowBy>,
     /// `(who, flow)`, ascending.
     numbers: Arc<[(u32, u32)]>,
 }
 
-impl Whose {
+impl FlowOfOwner {
     /// All requests belong to one flow.
     pub(crate) fn one() -> Self {
         Self { by: None, numbers: Arc::default() }
@@ -222,7 +222,7 @@ pub(crate) struct Survey {
     pub(crate) length: u64,
     pub(crate) regions: Regions,
     /// The process, if flows go by that.
-    pub(crate) tenants: Tenants,
+    pub(crate) owners: TraceOwners,
     /// Records that were later in the file than in time, and were put in order.
     pub(crate) late: u64,
     /// Records that hold no request: comments, events of other kinds.
@@ -236,7 +236,7 @@ pub(crate) struct Survey {
     /// The question to answer before the records are believed.
     pub(crate) doubt: Option<Doubt>,
     /// The reader of the times, if they are text.
-    pub(crate) clock: Option<Clock>,
+    pub(crate) clock: Option<TraceClock>,
     /// Whether the requests bear times.
     pub(crate) timed: bool,
     /// The event to read where the default one did not occur.
@@ -248,16 +248,16 @@ pub(crate) struct Survey {
     pub(crate) skipped: u64,
     /// The first few reasons for skipping.
     pub(crate) reasons: Vec<String>,
-    /// The requests themselves, if they are not too many, of a trace of one device and one flow in
-    /// which no record was skipped: there is nothing more to learn from reading it again.
-    pub(crate) kept: Option<Packed>,
+    /// The requests themselves, if there are not too many, of a trace of one device and one flow
+    /// without skipped records. Then a second reading would tell nothing new.
+    pub(crate) kept: Option<PackedRequests>,
     /// Of a trace without reads: a power of two of which all addresses and lengths of writes are
     /// multiples, wherever its devices lie.
     pub(crate) grain: Option<u64>,
 }
 
 /// A reader that can also go over the whole trace once, to learn what must be known before.
-pub(crate) trait TraceSource: Source {
+pub(crate) trait TraceSource: RequestSource {
     fn survey(&mut self) -> Result<Survey, TraceError>;
 }
 
@@ -284,7 +284,7 @@ pub(crate) struct Reader<P> {
     quoted: bool,
     copy: Vec<u8>,
     regions: Arc<Regions>,
-    whose: Whose,
+    flow_of_owner: FlowOfOwner,
     /// The devices that are wanted; `None`: all.
     selection: Option<Selection>,
     skip_bad: bool,
@@ -312,7 +312,7 @@ impl<P: Parser> Reader<P> {
         quoted: bool,
         options: &ReadOptions,
         regions: Arc<Regions>,
-        whose: Whose,
+        flow_of_owner: FlowOfOwner,
     ) -> Self {
         Self {
             feed,
@@ -321,7 +321,7 @@ impl<P: Parser> Reader<P> {
             quoted: quoted && P::QUOTES && P::CUT == Cut::Lines,
             copy: Vec::new(),
             regions,
-            whose,
+            flow_of_owner,
             selection: Selection::new(&options.devices),
             skip_bad: options.skip_bad,
             origin: None,
@@ -390,7 +390,7 @@ impl<P: Parser> Reader<P> {
             len: raw.len as u32,
             op: raw.op,
             prio: Prio::Normal,
-            flow: self.whose.flow_of(met),
+            flow: self.flow_of_owner.flow_of(met),
         }
     }
 
@@ -578,7 +578,7 @@ fn are_names(line: &[u8]) -> bool {
     fields().count() >= 3 && fields().all(is_name)
 }
 
-impl<P: Parser> Source for Reader<P> {
+impl<P: Parser> RequestSource for Reader<P> {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while batch.len() < BATCH {
@@ -596,7 +596,7 @@ impl<P: Parser> Source for Reader<P> {
 impl<P: Parser> TraceSource for Reader<P> {
     fn survey(&mut self) -> Result<Survey, TraceError> {
         let mut seen = Survey::default();
-        let mut kept = self.whose.by.is_none().then(Packed::default);
+        let mut kept = self.flow_of_owner.by.is_none().then(PackedRequests::default);
         // A bit is set where one of them has it.
         let mut writes = Some(0);
         while let Some(met) = self.next()? {
@@ -607,8 +607,8 @@ impl<P: Parser> TraceSource for Reader<P> {
                 seen.bytes += u128::from(raw.len);
             }
             let extent = (raw.op != Op::Flush).then(|| (raw.offset, raw.offset + raw.len));
-            let by = self.whose.by.is_some();
-            if by && !seen.tenants.see((self.whose.who(&met), raw.device), extent) {
+            let by = self.flow_of_owner.by.is_some();
+            if by && !seen.owners.see((self.flow_of_owner.who(&met), raw.device), extent) {
                 let found = format!("more than {MOST_DEVICES} devices or processes");
                 let spot = Spot::Request(seen.requests);
                 return Err(self.too_much(spot, found, "as many as can be told apart"));
@@ -632,7 +632,7 @@ impl<P: Parser> TraceSource for Reader<P> {
             let found = format!("{} devices that together pass 4 EiB", seen.regions.count());
             return Err(self.too_much(Spot::Whole, found, "devices that fit 62 bits"));
         }
-        seen.tenants.name(|who| match (self.whose.by, self.parser.processes()) {
+        seen.owners.name(|who| match (self.flow_of_owner.by, self.parser.processes()) {
             (Some(FlowBy::Process), Some(processes)) => processes.label(who),
             _ => self.parser.label(who),
         });

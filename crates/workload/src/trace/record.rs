@@ -1,8 +1,8 @@
 //! The common form of all formats, and the bounds that all records keep.
 
-use super::clock::Clock;
+use super::clock::TraceClock;
 use super::feed::Cut;
-use super::fields::{COMMA, Column, Fault, Fields};
+use super::fields::{COMMA, Fault, FieldName, Fields};
 use super::options::{Event, ReadOptions};
 use super::reader::Regions;
 use super::select::Processes;
@@ -100,7 +100,7 @@ pub(crate) trait Parser: Sized + Send + 'static {
     }
 
     /// The reader of the times, if they are text.
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         None
     }
 
@@ -159,7 +159,7 @@ pub(crate) fn extent<const SEPARATOR: u8>(
             Ok((offset, len))
         }
         _ => {
-            let column = Column { name: "the size", expected: TOO_LONG, hint: COLUMNS_HINT };
+            let column = FieldName { name: "the size", expected: TOO_LONG, hint: COLUMNS_HINT };
             Err(bad_extent(fields.fault(&column), op, offset, len))
         }
     }

@@ -20,8 +20,8 @@ pub(crate) struct Selection {
 impl Selection {
     /// `None` if all devices are wanted.
     pub(crate) fn new(names: &[String]) -> Option<Self> {
-        let wanted = names.iter().map(|name| (name.clone(), false)).collect();
-        let selection = Self { names: wanted, known: Vec::new(), last: (u32::MAX, false) };
+        let requested = names.iter().map(|name| (name.clone(), false)).collect();
+        let selection = Self { names: requested, known: Vec::new(), last: (u32::MAX, false) };
         (!names.is_empty()).then_some(selection)
     }
 
@@ -39,15 +39,15 @@ impl Selection {
             Err(i) => {
                 let label = parser.label(device);
                 let name = self.names.iter().position(|(name, _)| *name == label);
-                let wanted = name.is_some();
+                let requested = name.is_some();
                 if let Some(name) = name {
                     self.names[name].1 = true;
                 }
                 // A misread column has ever new devices; no more than these are remembered.
                 if self.known.len() < MOST_DEVICES {
-                    self.known.insert(i, (device, wanted));
+                    self.known.insert(i, (device, requested));
                 }
-                wanted
+                requested
             }
         }
     }
@@ -82,7 +82,7 @@ impl Process {
 /// The processes of a trace: the one that is wanted, and the numbers of all where flows go by them.
 #[derive(Debug)]
 pub(crate) struct Processes {
-    wanted: Option<Process>,
+    requested: Option<Process>,
     names: Option<Names>,
     /// That of the record read last.
     last: u32,
@@ -91,7 +91,7 @@ pub(crate) struct Processes {
 impl Processes {
     pub(crate) fn new(options: &ReadOptions) -> Self {
         Self {
-            wanted: options.process.as_deref().map(Process::new),
+            requested: options.process.as_deref().map(Process::new),
             names: (options.flow_by == Some(FlowBy::Process)).then(Names::default),
             last: 0,
         }
@@ -100,13 +100,13 @@ impl Processes {
     /// Whether it matters whose a request is.
     #[inline]
     pub(crate) fn matter(&self) -> bool {
-        self.wanted.is_some() || self.names.is_some()
+        self.requested.is_some() || self.names.is_some()
     }
 
     /// Whether requests of this process are wanted; `named`: it is the one that asked.
     #[inline]
     pub(crate) fn takes(&self, name: &[u8], number: Option<u64>, named: bool) -> bool {
-        self.wanted.as_ref().is_none_or(|wanted| named && wanted.is(name, number))
+        self.requested.as_ref().is_none_or(|requested| named && requested.is(name, number))
     }
 
     /// A request of this process was read.
@@ -138,7 +138,7 @@ impl Processes {
 #[derive(Debug)]
 pub(crate) struct Events {
     chosen: Event,
-    said: bool,
+    specified: bool,
     /// From the one that is read by default to the one that is read last.
     order: [Event; 3],
     /// Requests met with each event, in the order of `order`.
@@ -146,8 +146,13 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn new(said: Option<Event>, order: [Event; 3]) -> Self {
-        Self { chosen: said.unwrap_or(order[0]), said: said.is_some(), order, seen: [0; 3] }
+    pub(crate) fn new(requested: Option<Event>, order: [Event; 3]) -> Self {
+        Self {
+            chosen: requested.unwrap_or(order[0]),
+            specified: requested.is_some(),
+            order,
+            seen: [0; 3],
+        }
     }
 
     /// Counts a request met with `event`; whether it is to be given out.
@@ -167,7 +172,7 @@ impl Events {
 
     /// The event to read instead, if the default one did not occur and another did.
     pub(crate) fn instead(&self) -> Option<Event> {
-        if self.said || self.seen[0] > 0 {
+        if self.specified || self.seen[0] > 0 {
             return None;
         }
         (1..3).find(|&i| self.seen[i] > 0).map(|i| self.order[i])

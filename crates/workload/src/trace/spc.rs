@@ -1,30 +1,35 @@
-//! `spc`, the Storage Performance Council's format of the `UMass` traces: application storage
-//! unit, first block (512 bytes), size in bytes, `r` or `w`, arrival in decimal seconds; further
-//! columns are allowed and mean nothing here.
+//! `spc`, the Storage Performance Council's format of the `UMass` traces. The columns are
+//! application storage unit, first block (512 bytes), size in bytes, `r` or `w`, and arrival in
+//! decimal seconds. Further columns are allowed and ignored.
 //!
 //! ```text
 //! 0,20941264,8192,W,0.551706
 //! 1,3436288,15872,r,1.250720
 //! ```
 
-use super::clock::Clock;
-use super::fields::{COMMA, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::fields::{COMMA, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
 use crate::Op;
 
 const COLUMNS: &str = "5 columns: storage unit, first block, size, operation, time";
 
-const UNIT: Column =
-    Column { name: "the storage unit", expected: "a number below 2^32", hint: COLUMNS };
-const BLOCK: Column =
-    Column { name: "the first block", expected: "a block number (512 bytes each)", hint: COLUMNS };
-const SIZE: Column = Column { name: "the size", expected: "a number of bytes", hint: COLUMNS };
-const OPERATION: Column = Column { name: "the operation", expected: "`r` or `w`", hint: COLUMNS };
-const TIME: Column = Column { name: "the time", expected: "decimal seconds", hint: COLUMNS };
+const UNIT: FieldName =
+    FieldName { name: "the storage unit", expected: "a number below 2^32", hint: COLUMNS };
+const BLOCK: FieldName = FieldName {
+    name: "the first block",
+    expected: "a block number (512 bytes each)",
+    hint: COLUMNS,
+};
+const SIZE: FieldName =
+    FieldName { name: "the size", expected: "a number of bytes", hint: COLUMNS };
+const OPERATION: FieldName =
+    FieldName { name: "the operation", expected: "`r` or `w`", hint: COLUMNS };
+const TIME: FieldName = FieldName { name: "the time", expected: "decimal seconds", hint: COLUMNS };
 
 pub(crate) struct Spc {
-    clock: Clock,
+    clock: TraceClock,
 }
 
 impl Parser for Spc {
@@ -33,7 +38,7 @@ impl Parser for Spc {
     const DEVICES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { clock: Clock::decimal(options, TimeUnit::S) }
+        Self { clock: TraceClock::decimal(options, TimeUnit::S) }
     }
 
     #[inline]
@@ -56,7 +61,7 @@ impl Parser for Spc {
         Ok(Some(Raw { time, offset, len, device, op }))
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 }

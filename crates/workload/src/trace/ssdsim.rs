@@ -6,37 +6,41 @@
 //! 97900000 0 287641400 128 1
 //! ```
 
-use super::clock::Clock;
-use super::fields::{BLANK, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::fields::{BLANK, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
 use crate::Op;
 
 pub(crate) const COLUMNS: &str = "5 columns: time, device, first sector, sectors, operation";
 
-const TIME: Column = Column { name: "the time", expected: "whole nanoseconds", hint: COLUMNS };
-const DECIMAL_TIME: Column = Column {
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "whole nanoseconds", hint: COLUMNS };
+const DECIMAL_TIME: FieldName = FieldName {
     hint: "times with a decimal point are milliseconds in `disksim-ascii`; `--time-unit` says otherwise",
     ..TIME
 };
-const SCALED_TIME: Column =
-    Column { name: "the time", expected: "a number in the unit given by `--time-unit`", hint: "" };
-pub(crate) const DEVICE: Column =
-    Column { name: "the device", expected: "a device number below 2^32", hint: COLUMNS };
-pub(crate) const START: Column = Column {
+const SCALED_TIME: FieldName = FieldName {
+    name: "the time",
+    expected: "a number in the unit given by `--time-unit`",
+    hint: "",
+};
+pub(crate) const DEVICE: FieldName =
+    FieldName { name: "the device", expected: "a device number below 2^32", hint: COLUMNS };
+pub(crate) const START: FieldName = FieldName {
     name: "the first sector",
     expected: "a sector number (512 bytes each)",
     hint: COLUMNS,
 };
-pub(crate) const SECTORS: Column =
-    Column { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
-const OPERATION: Column =
-    Column { name: "the operation", expected: "0 (write) or 1 (read)", hint: COLUMNS };
+pub(crate) const SECTORS: FieldName =
+    FieldName { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
+const OPERATION: FieldName =
+    FieldName { name: "the operation", expected: "0 (write) or 1 (read)", hint: COLUMNS };
 
 pub(crate) struct Ssdsim {
-    clock: Clock,
+    clock: TraceClock,
     /// The user said the unit; else times are whole nanoseconds, and a decimal point is an error.
-    said: bool,
+    specified: bool,
 }
 
 impl Parser for Ssdsim {
@@ -47,7 +51,10 @@ impl Parser for Ssdsim {
     const DEVICES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { clock: Clock::whole(options, TimeUnit::Ns), said: options.time_unit.is_some() }
+        Self {
+            clock: TraceClock::whole(options, TimeUnit::Ns),
+            specified: options.time_unit.is_some(),
+        }
     }
 
     #[inline]
@@ -56,7 +63,7 @@ impl Parser for Ssdsim {
             return Ok(None);
         }
         let mut fields = Fields::<BLANK>::new(line);
-        let time = if self.said {
+        let time = if self.specified {
             self.clock.read(&mut fields, &SCALED_TIME)?
         } else {
             match fields.plain_integer(&TIME) {
@@ -75,7 +82,7 @@ impl Parser for Ssdsim {
         Ok(Some(Raw { time, offset, len, device, op }))
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 }

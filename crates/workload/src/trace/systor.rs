@@ -1,6 +1,6 @@
-//! `systor`, four weeks of virtual desktops at Fujitsu (Lee et al., SYSTOR 2017): arrival in decimal
-//! seconds since 1970, response time (measured on their disks, so not used), `R` or `W`, LUN,
-//! offset and size in bytes.
+//! `systor`, four weeks of virtual desktops at Fujitsu (Lee et al., SYSTOR 2017). The columns are
+//! arrival in decimal seconds since 1970, response time, `R` or `W`, LUN, offset and size in bytes.
+//! The response time was measured on their disks, so it is not used.
 //!
 //! ```text
 //! Timestamp,Response,IOType,LUN,Offset,Size
@@ -12,8 +12,8 @@
 //! answer was lost in recording: nobody knows whether data was read or written, so such lines are
 //! passed over and counted. The files are out of order here and there; a bounded window is sorted.
 
-use super::clock::Clock;
-use super::fields::{COMMA, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::fields::{COMMA, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::reader::Regions;
 use super::record::{Parser, Raw, extent};
@@ -21,15 +21,19 @@ use crate::Op;
 
 const COLUMNS: &str = "6 columns: time, response time, type, LUN, offset, size";
 
-const TIME: Column =
-    Column { name: "the time", expected: "decimal seconds since 1970", hint: COLUMNS };
-const TYPE: Column = Column { name: "the type", expected: "`R`, `W` or nothing", hint: COLUMNS };
-const LUN: Column = Column { name: "the LUN", expected: "a number below 2^32", hint: COLUMNS };
-const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
-const SIZE: Column = Column { name: "the size", expected: "a number of bytes", hint: COLUMNS };
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "decimal seconds since 1970", hint: COLUMNS };
+const TYPE: FieldName =
+    FieldName { name: "the type", expected: "`R`, `W` or nothing", hint: COLUMNS };
+const LUN: FieldName =
+    FieldName { name: "the LUN", expected: "a number below 2^32", hint: COLUMNS };
+const OFFSET: FieldName =
+    FieldName { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
+const SIZE: FieldName =
+    FieldName { name: "the size", expected: "a number of bytes", hint: COLUMNS };
 
 pub(crate) struct Systor {
-    clock: Clock,
+    clock: TraceClock,
     /// Lines without a type.
     untyped: u64,
 }
@@ -42,7 +46,7 @@ impl Parser for Systor {
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { clock: Clock::decimal(options, TimeUnit::S), untyped: 0 }
+        Self { clock: TraceClock::decimal(options, TimeUnit::S), untyped: 0 }
     }
 
     #[inline]
@@ -72,7 +76,7 @@ impl Parser for Systor {
         Ok(Some(Raw { time, offset, len, device, op }))
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 

@@ -1,6 +1,6 @@
-//! `tencent`, ten days of the volumes of Tencent's block storage (Zhang et al., "OSCA", ATC 2020):
-//! arrival in whole seconds since 1970, first sector and number of sectors (512 bytes), 0 = read and
-//! 1 = write, volume.
+//! `tencent`, ten days of the volumes of Tencent's block storage (Zhang et al., "OSCA", ATC 2020).
+//! The columns are arrival in whole seconds since 1970, first sector and number of sectors (512
+//! bytes), 0 = read and 1 = write, and volume.
 //!
 //! ```text
 //! 1538323200,12910952,128,0,1063
@@ -10,28 +10,30 @@
 //! The columns are those of the README of SNIA IOTTA trace set 27917. Requests of one second bear
 //! the same time: they arrive at once. Within a window, what is late is put in order.
 
-use super::clock::Clock;
-use super::fields::{COMMA, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::fields::{COMMA, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
 use crate::Op;
 
 const COLUMNS: &str = "5 columns: time, first sector, sectors, 0 or 1, volume";
 
-const TIME: Column = Column { name: "the time", expected: "seconds since 1970", hint: COLUMNS };
-const START: Column = Column {
+const TIME: FieldName =
+    FieldName { name: "the time", expected: "seconds since 1970", hint: COLUMNS };
+const START: FieldName = FieldName {
     name: "the first sector",
     expected: "a sector number (512 bytes each)",
     hint: COLUMNS,
 };
-const SECTORS: Column =
-    Column { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
-const TYPE: Column = Column { name: "the type", expected: "0 (read) or 1 (write)", hint: COLUMNS };
-const VOLUME: Column =
-    Column { name: "the volume", expected: "a volume number below 2^32", hint: COLUMNS };
+const SECTORS: FieldName =
+    FieldName { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
+const TYPE: FieldName =
+    FieldName { name: "the type", expected: "0 (read) or 1 (write)", hint: COLUMNS };
+const VOLUME: FieldName =
+    FieldName { name: "the volume", expected: "a volume number below 2^32", hint: COLUMNS };
 
 pub(crate) struct Tencent {
-    clock: Clock,
+    clock: TraceClock,
 }
 
 impl Parser for Tencent {
@@ -42,7 +44,7 @@ impl Parser for Tencent {
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { clock: Clock::whole(options, TimeUnit::S) }
+        Self { clock: TraceClock::whole(options, TimeUnit::S) }
     }
 
     #[inline]
@@ -67,7 +69,7 @@ impl Parser for Tencent {
         Ok(Some(Raw { time, offset, len, device, op }))
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 }

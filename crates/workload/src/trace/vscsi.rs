@@ -26,7 +26,7 @@ use crate::Op;
 const SIZE: usize = 32;
 
 /// The content of a record of either version.
-pub(super) struct Command {
+pub(super) struct VscsiCommand {
     pub(super) code: u8,
     pub(super) len: u32,
     pub(super) block: u64,
@@ -53,8 +53,8 @@ impl Commands {
     }
 
     #[inline]
-    pub(super) fn request(&mut self, command: &Command) -> Result<Option<Raw>, Box<Fault>> {
-        let Command { code, len, block, ticks } = *command;
+    pub(super) fn request(&mut self, command: &VscsiCommand) -> Result<Option<Raw>, Box<Fault>> {
+        let VscsiCommand { code, len, block, ticks } = *command;
         let op = match code {
             // READ and WRITE with 10, 6, 12 and 16 bytes of command; writes with verification, of
             // what compares equal, and of one block many times.
@@ -135,7 +135,7 @@ impl Parser for Vscsi {
         }
         self.begun = true;
         let [code, _] = bytes(record, 12);
-        self.commands.request(&Command {
+        self.commands.request(&VscsiCommand {
             code,
             len: u32::from_le_bytes(bytes(record, 4)),
             block: u64::from_le_bytes(bytes(record, 16)),

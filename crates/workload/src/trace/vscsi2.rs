@@ -20,7 +20,7 @@ use super::fields::Fault;
 use super::options::ReadOptions;
 use super::reader::Regions;
 use super::record::{COLUMNS_HINT, Parser, Raw};
-use super::vscsi::{Command, Commands, bytes};
+use super::vscsi::{Commands, VscsiCommand, bytes};
 
 pub(crate) struct Vscsi2(Commands);
 
@@ -39,7 +39,7 @@ impl Parser for Vscsi2 {
         if version != 2 {
             return Err(not_version_two(version));
         }
-        self.0.request(&Command {
+        self.0.request(&VscsiCommand {
             code,
             len: u32::from_le_bytes(bytes(record, 8)),
             block: u64::from_le_bytes(bytes(record, 16)),

@@ -1,7 +1,7 @@
 //! `wiscsee`, the event text of the simulator `WiscSee` (He et al., `EuroSys` 2017), which it makes
-//! from the output of `blkparse`: process, event (`D` issued, `C` completed, `Q` queued),
-//! operation, offset and size in bytes, decimal seconds, seconds since the line before, whether
-//! the request is synchronous.
+//! from the output of `blkparse`. The columns are process, event (`D` issued, `C` completed, `Q`
+//! queued), operation, offset and size in bytes, decimal seconds, seconds since the line before,
+//! and whether the request is synchronous.
 //!
 //! ```text
 //! 39949 D read 299008 4096 0.000000000 0 False
@@ -14,8 +14,8 @@
 //! the making: `BlktraceResult` there keeps lines with sectors alone, and of the letters that say what
 //! they are whether they read, write or discard.
 
-use super::clock::Clock;
-use super::fields::{BLANK, Column, Fault, Fields};
+use super::clock::TraceClock;
+use super::fields::{BLANK, Fault, FieldName, Fields};
 use super::options::{Event, ReadOptions, TimeUnit};
 use super::reader::Regions;
 use super::record::{Parser, Raw, extent};
@@ -24,20 +24,23 @@ use crate::Op;
 
 const COLUMNS: &str = "8 columns: process, event, operation, offset, size, time, gap, synchronous";
 
-const PROCESS: Column = Column { name: "the process", expected: "a process number", hint: COLUMNS };
-const EVENT: Column =
-    Column { name: "the event", expected: "one capital letter, such as `D`", hint: COLUMNS };
-const OPERATION: Column =
-    Column { name: "the operation", expected: "`read`, `write` or `discard`", hint: COLUMNS };
-const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
-const SIZE: Column = Column { name: "the size", expected: "a number of bytes", hint: COLUMNS };
-const TIME: Column = Column { name: "the time", expected: "decimal seconds", hint: COLUMNS };
-const GAP: Column = Column { name: "the gap", expected: "decimal seconds", hint: COLUMNS };
-const SYNC: Column =
-    Column { name: "the last column", expected: "`True` or `False`", hint: COLUMNS };
+const PROCESS: FieldName =
+    FieldName { name: "the process", expected: "a process number", hint: COLUMNS };
+const EVENT: FieldName =
+    FieldName { name: "the event", expected: "one capital letter, such as `D`", hint: COLUMNS };
+const OPERATION: FieldName =
+    FieldName { name: "the operation", expected: "`read`, `write` or `discard`", hint: COLUMNS };
+const OFFSET: FieldName =
+    FieldName { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
+const SIZE: FieldName =
+    FieldName { name: "the size", expected: "a number of bytes", hint: COLUMNS };
+const TIME: FieldName = FieldName { name: "the time", expected: "decimal seconds", hint: COLUMNS };
+const GAP: FieldName = FieldName { name: "the gap", expected: "decimal seconds", hint: COLUMNS };
+const SYNC: FieldName =
+    FieldName { name: "the last column", expected: "`True` or `False`", hint: COLUMNS };
 
 pub(crate) struct Wiscsee {
-    clock: Clock,
+    clock: TraceClock,
     events: Events,
     processes: Processes,
 }
@@ -52,7 +55,7 @@ impl Parser for Wiscsee {
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            clock: Clock::decimal(options, TimeUnit::S),
+            clock: TraceClock::decimal(options, TimeUnit::S),
             events: Events::new(options.event, [Event::Issued, Event::Queued, Event::Completed]),
             processes: Processes::new(options),
         }
@@ -90,7 +93,7 @@ impl Parser for Wiscsee {
         }
         fields.end(COLUMNS)?;
         let Some(event) = event.filter(|_| size > 0) else { return Ok(None) };
-        // Requests are completed in the name of whoever was running.
+        // Requests are completed in the name of the process that was running.
         if !self.processes.takes(b"", Some(pid), event != Event::Completed)
             || !self.events.take(event)
         {
@@ -110,7 +113,7 @@ impl Parser for Wiscsee {
         Some(self.parse(line).is_ok())
     }
 
-    fn clock(&self) -> Option<&Clock> {
+    fn clock(&self) -> Option<&TraceClock> {
         Some(&self.clock)
     }
 

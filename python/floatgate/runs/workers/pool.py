@@ -1,4 +1,4 @@
-"""Where runs are carried out: in this process, or in several at a time.
+"""The execution of runs: in this process, or in several at a time.
 
 An executor takes jobs that do not depend on each other and gives back what became of each. Another
 way to carry them out, on other machines say, is another class with the same one method.
@@ -39,9 +39,9 @@ class Job(NamedTuple):
 
     `out` is the folder in which its result is stored, if any. Jobs with an equal `state` share a
     preconditioned drive, which the first of them makes and the others find in the cache. `run_id`
-    is the name that the run will have, where that is known: a result of that name in `out` that is
-    whole, and has the tables of `record`, is taken as it is. With `code`, its drive file may name
-    policies written in Python.
+    is the name that the run will have, if that is known. A whole result of that name in `out`, with
+    the tables of `record`, is used as it is. With `code`, its drive file may name policies written
+    in Python.
     """
 
     drive: str
@@ -72,7 +72,7 @@ class Executor(Protocol):
 
 
 def local(workers: int | None, jobs: int) -> Executor:
-    """The executor for so many jobs on this machine; by default every core has a worker."""
+    """The executor for a number of jobs on this machine; by default every core has a worker."""
     if workers is None:
         workers = cores()
     workers = min(workers, jobs)

@@ -20,7 +20,7 @@ _OTHER = "the files of floatgate have changed since this began; start it again"
 
 
 def main() -> None:
-    """Carries out the jobs that come in, until whoever gives them is gone or Ctrl-C comes."""
+    """Carries out the jobs that come in, until the sender is gone or Ctrl-C comes."""
     connection = Connection(int(sys.argv[1]))
     # A shell has commands in the background ignore Ctrl-C, and so they pass on to their own.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:

@@ -41,12 +41,12 @@ def describe(
     Args:
         workload: A trace file, a trace of the catalogue such as `msr:hm_0`, the name of a
             generator, or a TOML file that sets one up.
-        page_size: What pages are, `"4KiB"`: a power of two from 512 B to 16 MiB.
+        page_size: The size of a page, `"4KiB"`: a power of two from 512 B to 16 MiB.
         epochs: Lengths of the epochs whose write demand is compared, `["1min", "2h"]`; by
             default eight of them from one minute to two hours.
-        memory: What the records of pages may take, `"768MiB"` by default. What does not fit is
-            sampled, and `sampling` says so.
-        drive: A generator that says no `workload.span` covers this drive.
+        memory: The memory for the records of pages, `"768MiB"` by default. Pages that do not fit
+            are sampled, and `sampling` gives the share.
+        drive: A generator without a `workload.span` covers this drive.
         set: Settings of the workload by key, `{"workload.requests": 1000}`.
         progress: Called some ten times a second with the stage (`describing`), the requests
             done, how many there are (None where unknown) and the workload's time in ns.
@@ -76,8 +76,8 @@ class Description(Value):
     """Measures of a workload.
 
     `description.requests.read.bytes`, `description.footprint.pages` and so on are the numbers of
-    the JSON value; the methods give its tables as polars frames; `print(description)` is the page
-    that the command line prints, and a notebook shows its first plot.
+    the JSON value. The methods give its tables as polars frames. `print(description)` prints the
+    page of the command line, and a notebook shows its first plot.
     """
 
     def __str__(self) -> str:

@@ -87,7 +87,7 @@ def sections(data: Mapping[str, Any]) -> list[tuple[str, str, Plot]]:
     if data["requests"]["write"]["requests"] and any(e["pairs"] for e in data["epochs"]):
         says = (
             "Share of the epochs whose write demand differs from that of the epoch before by at"
-            " most so many percent, by length of epoch (READY, Figure 4)."
+            " most a given percentage, by length of epoch (READY, Figure 4)."
         )
         found.append(("Write demand of consecutive epochs", says, _epochs(data)))
     if data["reuse"]["again"]:

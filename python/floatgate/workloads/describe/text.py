@@ -146,7 +146,7 @@ def _order(data: Mapping[str, Any]) -> tuple[str, str]:
         return "", ""
     lines = [
         f"{percent(sequence['after_previous'])} of the requests start where the one before ended",
-        f"{percent(sequence['in_stream'])} go on one of the {sequence['streams']} latest streams"
+        f"{percent(sequence['in_stream'])} continue one of the {sequence['streams']} latest streams"
         f" (reads {percent(sequence['reads_in_stream'])},"
         f" writes {percent(sequence['writes_in_stream'])})",
         f"sequential runs in the mean: {number(_three(sequence['mean_requests']))} requests,"

@@ -3,7 +3,8 @@
 use super::pace::Need;
 use super::{JobId, Leaving, Next, Task, Then};
 use crate::{
-    Config, Dest, Ftl, FtlView, Kit, PlaneView, RESERVE, ReadDisturb, Role, StreamId, Victim,
+    Config, Dest, Ftl, FtlView, PlaneView, PolicyTypes, RESERVE, ReadDisturb, Role, StreamId,
+    Victim,
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, PlaneId, Source, Tag};
@@ -18,10 +19,10 @@ pub(super) enum Collect {
     Empty(Leaving),
 }
 
-/// What choosing victims goes on with.
+/// The state between two choices of victims.
 pub(crate) struct Victims {
     rng: Rng,
-    /// The blocks of a plane that are no victims: memory that is used again and again.
+    /// The blocks of a plane that cannot be victims, in memory that is reused.
     pub(super) excluded: BitSet,
     /// Victims without gain since the last one that gained.
     fruitless: u32,
@@ -53,7 +54,7 @@ impl Victims {
     }
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// Chooses the next block that a collector empties, or ends it. `None`: it has one.
     pub(super) fn next_victim(&mut self, id: JobId, now: Time) -> Option<Next> {
         let job = self.jobs.get(id);
@@ -68,12 +69,12 @@ impl<K: Kit> Ftl<K> {
             let unprotected = counted.then(|| self.choose_unprotected(plane, tag, now)).flatten();
             chosen = unprotected.or_else(|| self.choose_victim(plane, tag, now));
             if chosen.is_none() {
-                self.space.starve(plane);
+                self.space.note_no_victim(plane);
             }
         }
         let Some(victim) = chosen else {
-            if self.jobs.get(id).load.owes() {
-                return self.pad_load(id, now);
+            if self.jobs.get(id).buffer.has_unfinished() {
+                return self.pad_buffered(id, now);
             }
             self.jobs.collectors[plane] = None;
             if self.jobs.pace.is_kept() {
@@ -126,13 +127,13 @@ impl<K: Kit> Ftl<K> {
             self.space.lend_last(plane, fits);
             let need = self.need(plane);
             if self.jobs.pace.plan(plane, need) {
-                self.jobs.urge(plane);
+                self.jobs.put_first(plane);
             }
         }
     }
 
-    /// Whether what is left of the block that a plane's collector empties has its slots in the open block
-    /// of collection, with pages that wait for others to be programmed with.
+    /// Whether the remaining pages of the victim fit the open block of collection, together with
+    /// pages that wait to be programmed.
     fn victim_fits(&self, plane: PlaneId) -> bool {
         let Some(id) = self.jobs.collectors[plane] else { return false };
         let Task::Collect(Collect::Empty(leaving)) = &self.jobs.get(id).task else { return false };
@@ -145,10 +146,10 @@ impl<K: Kit> Ftl<K> {
     /// The work of a plane's collector until the host can open another block there. `None`: it can
     /// now.
     ///
-    /// Collection takes the room in its open block, `rest`, and then blocks. Where `free` are there and
-    /// victims of `v` pages give `g` back each, `k` of them leave a block for the host and one for
-    /// collection as soon as `k g >= (2 - free) n - rest`; the victim that is being emptied gives a whole
-    /// block for what is left of it.
+    /// Collection takes the free slots of its open block, `rest`, and then blocks. Suppose that
+    /// `free` blocks are free and that victims of `v` pages give back `g` each. Then `k` victims
+    /// leave a block for the host and one for collection as soon as `k g >= (2 - free) n - rest`.
+    /// The victim that is being emptied gives a whole block for its remaining pages.
     #[cold]
     fn need(&self, plane: PlaneId) -> Option<Need> {
         let (space, unit) = (&self.space, u64::from(self.space.unit()));
@@ -163,9 +164,9 @@ impl<K: Kit> Ftl<K> {
             return Some(Need { work: 0, room });
         };
         let job = self.jobs.get(id);
-        let mut free = (space.free_blocks(plane) + job.load.owed()) as u64;
+        let mut free = (space.free_blocks(plane) + job.buffer.unfinished()) as u64;
         let mut rest = u64::from(space.rest(plane, StreamId::GC));
-        if job.load.owes() && rest == 0 {
+        if job.buffer.has_unfinished() && rest == 0 {
             // The last pages of the block that is owed take a block first.
             (free, rest) = (free - 1, pages);
         }

@@ -2,15 +2,15 @@
 //! there, and the channel carries nothing.
 //!
 //! Nobody corrects the errors of such a page on its way, so it may be moved like that only so often before
-//! it goes through the controller again. A page stays whole or not at all, and only collection moves it
+//! it goes through the controller again. A page copyback whole or not at all, and only collection moves it
 //! so. The register holds one page: the die does nothing else between read and program.
 
 use super::{JobId, Task};
-use crate::{Ftl, Hold, Kit};
+use crate::{Ftl, Hold, PolicyTypes};
 use kernel::IndexVec;
 use nand::{BlockId, Ppn};
 
-/// What drives with such moves keep.
+/// The state of a drive with such moves.
 pub(crate) struct Copyback {
     limit: u8,
     /// How often the data in each page were moved without having been corrected, by its first slot.
@@ -19,7 +19,7 @@ pub(crate) struct Copyback {
     pub(crate) moved: u64,
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// From now on collection moves pages inside their plane, each at most so often in a row.
     pub fn copy_back(&mut self, limit: u8) {
         let times = IndexVec::filled(0, self.space.geometry.pages());
@@ -31,20 +31,20 @@ impl<K: Kit> Ftl<K> {
         self.jobs.copyback.as_ref().map(|copyback| copyback.moved)
     }
 
-    /// A job is about to read a page from a slot on, of which so many slots leave: whether the data stay in
+    /// A job is about to read a page, of which some slots leave. Returns whether the data stays in
     /// the die.
     #[cold]
-    pub(super) fn stays(&mut self, id: JobId, from: Ppn, slots: u32) {
+    pub(super) fn decide_copyback(&mut self, id: JobId, from: Ppn, slots: u32) {
         let Some(copyback) = &self.jobs.copyback else { return };
         let whole = copyback.times[from] < copyback.limit && slots == self.space.unit();
         // The plane has lent its last block, as what the victim before left fits the open one. It comes
         // back when that is programmed, so nothing goes ahead of it.
         let job = self.jobs.get(id);
-        let behind = job.load.owes() && self.space.free_blocks(job.plane) == 0;
+        let behind = job.buffer.has_unfinished() && self.space.free_blocks(job.plane) == 0;
         let allowed = whole && !behind;
         let job = self.jobs.get_mut(id);
-        job.stays = allowed && matches!(job.task, Task::Collect(_));
-        if job.stays {
+        job.copyback = allowed && matches!(job.task, Task::Collect(_));
+        if job.copyback {
             job.hold = Hold::Die;
         }
     }
@@ -52,7 +52,7 @@ impl<K: Kit> Ftl<K> {
     /// The page that a job has read has its slots: whether its data are programmed from the register. If
     /// not, they have to come out first.
     #[cold]
-    pub(super) fn copies_back(&mut self, id: JobId, from: Ppn, to: Ppn) {
+    pub(super) fn note_copyback(&mut self, id: JobId, from: Ppn, to: Ppn) {
         let geometry = self.space.geometry;
         let [(old, _), (new, slot)] = [from, to].map(|ppn| geometry.split(ppn));
         let inside = geometry.plane_of(old) == geometry.plane_of(new);
@@ -60,24 +60,24 @@ impl<K: Kit> Ftl<K> {
         let unit = self.space.unit();
         let job = self.jobs.get_mut(id);
         job.hold = Hold::Place;
-        job.stays &= inside && next;
-        job.comes_out = !job.stays;
-        let stays = job.stays;
+        job.copyback &= inside && next;
+        job.data_out = !job.copyback;
+        let allowed = job.copyback;
         if let Some(copyback) = &mut self.jobs.copyback
-            && stays
+            && allowed
         {
             copyback.times[to] = copyback.times[from] + 1;
             copyback.moved += u64::from(unit);
         }
     }
 
-    /// What was read is not to be moved after all.
+    /// The page that was read is not moved after all.
     #[cold]
-    pub(super) fn leaves_the_register(&mut self, id: JobId) {
+    pub(super) fn note_data_out(&mut self, id: JobId) {
         let job = self.jobs.get_mut(id);
         job.hold = Hold::Place;
-        job.stays = false;
-        job.comes_out = !job.load.is_empty();
+        job.copyback = false;
+        job.data_out = !job.buffer.is_empty();
     }
 
     /// A block has been erased: what it will hold has not been moved.

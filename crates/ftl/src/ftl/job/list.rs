@@ -1,19 +1,19 @@
 //! The running jobs, those whose turn it is, and those that wait; how they come about, and how they
 //! are run without time.
 
-use super::{After, Collect, Copyback, Job, JobId, Load, Next, Pace, Page, Task};
+use super::{After, Collect, Copyback, GcPace, Job, JobBuffer, JobId, Next, Page, Task};
 use crate::{
-    Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Kit, Plan, PlaneView, State, Step,
-    StreamId, Wear,
+    Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Plan, PlaneView, PolicyTypes,
+    State, Step, StreamId, Wear,
 };
 use kernel::{IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Each, Geometry, Level, Operation, Outcome, PlaneId, Source, Tag, Verb};
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a job waits for.
+/// The condition that a job waits for.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Condition {
+pub(crate) enum JobCondition {
     /// A free block in this plane; `None`: in any, where pages may go to any.
     Space(Option<PlaneId>),
     /// The last read on its way to this block.
@@ -28,7 +28,7 @@ pub(crate) struct Jobs<D> {
     /// Background jobs that turned urgent.
     pub(super) promoted: Vec<JobId>,
     /// Those that wait for each condition, in the order in which they came.
-    parked: BTreeMap<Condition, Vec<JobId>>,
+    parked: BTreeMap<JobCondition, Vec<JobId>>,
     /// How many work in each plane for each source.
     working: IndexVec<PlaneId, Each<Source, u32>>,
     /// How often a job has waited.
@@ -39,7 +39,7 @@ pub(crate) struct Jobs<D> {
     /// The job that reclaims blocks of each plane, if one runs.
     pub(super) collectors: IndexVec<PlaneId, Option<JobId>>,
     /// How fast they go.
-    pub(crate) pace: Pace,
+    pub(crate) pace: GcPace,
     /// Present where pages are moved inside their planes.
     pub(crate) copyback: Option<Box<Copyback>>,
     geometry: Geometry,
@@ -59,7 +59,7 @@ impl<D> Jobs<D> {
             idle: IndexVec::filled(VecDeque::new(), geometry.dies()),
             idle_total: 0,
             collectors: IndexVec::filled(None, geometry.planes()),
-            pace: Pace::default(),
+            pace: GcPace::default(),
             copyback: None,
             geometry: *geometry,
             counts: Counts::default(),
@@ -69,10 +69,10 @@ impl<D> Jobs<D> {
     /// A job that has not begun.
     pub(super) fn job(&self, task: Task, tag: Tag, plane: PlaneId) -> Job<D> {
         let (home, after) = (self.geometry.die_of_plane(plane), After::Nothing);
-        let load = Load::default();
-        let operation = Operation::new(Verb::Read, None, tag, Level::Medium);
+        let buffer = JobBuffer::default();
+        let operation = Operation::new(Verb::Read, None, tag, Level::MediumCost);
         let (hold, background) = (Hold::Place, false);
-        let (waits, stays, comes_out) = (false, false, false);
+        let (waits, copyback, data_out) = (false, false, false);
         Job {
             tag,
             plane,
@@ -80,12 +80,12 @@ impl<D> Jobs<D> {
             background,
             waits,
             hold,
-            stays,
-            comes_out,
+            copyback,
+            data_out,
             operation,
             after,
             task,
-            load,
+            buffer,
         }
     }
 
@@ -152,10 +152,10 @@ impl<D> Jobs<D> {
     }
 
     #[cold]
-    pub(super) fn park(&mut self, job: JobId, until: Condition) -> Next {
+    pub(super) fn park(&mut self, job: JobId, until: JobCondition) -> Next {
         self.parkings += 1;
-        if let Condition::Space(plane) = until {
-            self.press(plane);
+        if let JobCondition::Space(plane) = until {
+            self.await_space(plane);
         }
         self.get_mut(job).waits = true;
         self.parked.entry(until).or_default().push(job);
@@ -164,14 +164,14 @@ impl<D> Jobs<D> {
 
     /// A condition holds: the jobs that wait for it are ready.
     #[inline]
-    pub(crate) fn release(&mut self, now: Condition) {
+    pub(crate) fn release(&mut self, now: JobCondition) {
         if !self.parked.is_empty() {
             self.release_parked(now);
         }
     }
 
     #[cold]
-    fn release_parked(&mut self, now: Condition) {
+    fn release_parked(&mut self, now: JobCondition) {
         for job in self.parked.remove(&now).unwrap_or_default() {
             self.get_mut(job).waits = false;
             self.ready.push_back(job);
@@ -181,14 +181,14 @@ impl<D> Jobs<D> {
     /// Somebody waits for space in a plane, or in any: there, collection has no pace until it made
     /// some.
     #[cold]
-    pub(crate) fn press(&mut self, plane: Option<PlaneId>) {
+    pub(crate) fn await_space(&mut self, plane: Option<PlaneId>) {
         if self.pace.is_kept() {
             let all = 0..self.geometry.planes() as u32;
             let planes = plane.map_or(all, |plane| plane.as_u32()..plane.as_u32() + 1);
             for plane in planes {
                 let plane = PlaneId::from_u32(plane);
-                self.pace.press(plane);
-                self.urge(plane);
+                self.pace.await_space(plane);
+                self.put_first(plane);
             }
         }
     }
@@ -197,12 +197,12 @@ impl<D> Jobs<D> {
     #[cold]
     pub(crate) fn earn(&mut self, plane: PlaneId, pages: u32) {
         if self.pace.earn(plane, pages) {
-            self.urge(plane);
+            self.put_first(plane);
         }
     }
 
     /// The collector of a plane is late: it gives way no more.
-    pub(super) fn urge(&mut self, plane: PlaneId) {
+    pub(super) fn put_first(&mut self, plane: PlaneId) {
         if let Some(id) = self.collectors[plane]
             && std::mem::take(&mut self.get_mut(id).background)
         {
@@ -223,7 +223,7 @@ impl<D> Jobs<D> {
         job.tag.prio = prio.max(job.tag.prio);
         if self.pace.is_kept() {
             if demand != Source::Host {
-                self.press(Some(plane));
+                self.await_space(Some(plane));
             }
             return;
         }
@@ -242,7 +242,7 @@ impl<D> Jobs<D> {
     }
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// Asks the wear leveller, now that a block was erased.
     pub(super) fn balance(&mut self, erased: BlockId, tag: Tag, now: Time) {
         if !self.answers.wear || !matches!(tag.source, Source::Gc | Source::Refresh) {
@@ -267,9 +267,9 @@ impl<K: Kit> Ftl<K> {
     /// Takes a block out of service because a page of it could not be read: what is valid moves
     /// away, and the block is retired when it is empty. Each plane empties one such block at a
     /// time; the others go when garbage collection or another failure comes to them.
-    pub fn condemn(&mut self, block: BlockId) {
+    pub fn mark_bad(&mut self, block: BlockId) {
         let plane = self.space.geometry.plane_of(block);
-        if !self.space.condemn(block)
+        if !self.space.mark_bad(block)
             || self.space.blocks.state(block) == State::Moving
             || self.jobs.at_work(plane, Source::Refresh)
         {
@@ -347,7 +347,7 @@ impl<K: Kit> Ftl<K> {
         let mut planes = indices.map(|index| self.space.geometry.plane_in(die, index));
         let plane = planes.find(|plane| {
             self.jobs.collectors[*plane].is_none()
-                && !self.space.is_starved(*plane)
+                && !self.space.has_no_victim(*plane)
                 && self.space.is_short(*plane, mark)
         })?;
         Some(self.jobs.add_collector(plane, Tag::gc_for(Source::Host), true))
@@ -398,11 +398,11 @@ mod tests {
         let shape = Shape { planes_per_die: 2, ..crate::small::SMALL };
         let mut jobs = Jobs::<()>::new(&Geometry::new(shape).expect("a drive"));
         let until = [
-            Condition::Space(Some(plane)),
-            Condition::Pins(block),
-            Condition::Space(Some(other)),
-            Condition::Program(block),
-            Condition::Space(Some(plane)),
+            JobCondition::Space(Some(plane)),
+            JobCondition::Pins(block),
+            JobCondition::Space(Some(other)),
+            JobCondition::Program(block),
+            JobCondition::Space(Some(plane)),
         ];
         for until in until {
             let job = jobs.job(Task::Rewrite(None), Tag::of(Source::Rewrite), plane);
@@ -410,8 +410,8 @@ mod tests {
             jobs.park(id, until);
         }
         assert!(jobs.at_work(plane, Source::Rewrite) && !jobs.at_work(other, Source::Rewrite));
-        jobs.release(Condition::Space(Some(plane)));
-        jobs.release(Condition::Pins(block));
+        jobs.release(JobCondition::Space(Some(plane)));
+        jobs.release(JobCondition::Pins(block));
         assert_eq!(jobs.ready, [0, 4, 1].map(JobId::from_u32));
         let waits: Vec<bool> = jobs.running.iter().map(|(_, job)| job.waits).collect();
         assert_eq!(waits, [false, false, true, true, false]);

@@ -1,47 +1,48 @@
 //! Jobs: work of the FTL's own that takes several flash operations.
 //!
-//! A job is a state machine. [`Ftl::next`] says what it wants, the driver carries the operation out, and
-//! [`Ftl::job_concluded`] takes it back with its outcome and says what comes next. Between two operations anything may happen (the host
-//! may overwrite the page being moved, another job may take the space), so each step looks anew. Its
-//! task says what it is about and how far it has come; beside it stands what follows when the operation
-//! under way is done, as far as the operation does not say it.
+//! A job is a state machine. [`Ftl::next`] returns the operation that it needs, and the driver
+//! carries it out. [`Ftl::job_concluded`] takes it back with its outcome and returns the next one.
+//! Between two operations the host may overwrite the page that moves, or another job may take the
+//! space. So each step checks again. The task holds the subject and the progress of a job. A second
+//! value holds the continuation after the current operation, as far as the operation does not
+//! determine it.
 
+mod buffer;
 mod collect;
 mod copyback;
 mod list;
-mod load;
 mod pace;
 mod plan;
 
+use buffer::{AHEAD, JobBuffer};
 pub(crate) use collect::Victims;
 pub(crate) use copyback::Copyback;
-pub(crate) use list::{Condition, Jobs};
-use load::{AHEAD, Load};
-pub(crate) use pace::Pace;
+pub(crate) use list::{JobCondition, Jobs};
+pub(crate) use pace::GcPace;
 
-use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, StreamId};
+use crate::{Coding, Dest, Ftl, FtlView, Hold, Lpn, Map, NextLife, Pages, PolicyTypes, StreamId};
 use collect::Collect;
 use kernel::{Time, newtype_index};
 use nand::{
     BlockId, DieId, Level, Mode, Operation, Outcome, PlaneId, Ppn, Route, Slots, Source, Store,
     Tag, Verb,
 };
-use plan::{At, Run, Squeeze};
+use plan::{PlanStage, ReprogramInPlace, RunningPlan};
 
-type Page<K> = <<K as Kit>::Store as Store>::Page;
+type Page<K> = <<K as PolicyTypes>::Store as Store>::Page;
 
 newtype_index! {
     /// A running job.
     JobId;
 }
 
-/// What a job wants next.
+/// The next request of a job.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Next {
     /// The operation that [`Job::operation`] says is carried out, and comes back through
     /// [`Ftl::job_concluded`].
     Start,
-    /// A block is reclaimed and another is needed: whoever waits goes first, then ask again.
+    /// A block is reclaimed and another is needed. Waiting operations go first; then ask again.
     Yield,
     /// Nothing now: the job comes back through [`Ftl::take_ready`](crate::Ftl::take_ready).
     Wait,
@@ -49,12 +50,12 @@ pub enum Next {
     Done,
 }
 
-/// What a job is about, and how far it has come.
+/// The subject of a job, and its progress.
 enum Task {
     /// Reclaim blocks of the plane until enough are free.
     Collect(Collect),
     /// Run the steps of a plan.
-    Plan(Run),
+    Plan(RunningPlan),
     /// Write one page anew; `None`: that is under way.
     Rewrite(Option<Lpn>),
 }
@@ -65,7 +66,7 @@ impl Task {
     fn pages(&mut self) -> Option<&mut Leaving> {
         match self {
             Self::Collect(Collect::Empty(pages)) => Some(pages),
-            Self::Plan(Run { at: At::Pages(pages), .. }) => Some(pages),
+            Self::Plan(RunningPlan { at: PlanStage::Pages(pages), .. }) => Some(pages),
             Self::Collect(_) | Self::Plan(_) | Self::Rewrite(_) => None,
         }
     }
@@ -82,12 +83,12 @@ struct Leaving {
     then: Then,
 }
 
-/// What becomes of a block when its pages have left.
+/// The next state of a block when its pages have left.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Then {
-    /// It stays as it is: the pages were copied for another reason.
+    /// It copyback as it is: the pages were copied for another reason.
     Stay,
-    /// It is erased, for whoever needs the space.
+    /// It is erased, for the source that needs the space.
     Erase(Source),
     /// It begins its second generation.
     Again,
@@ -105,7 +106,7 @@ impl Leaving {
     }
 }
 
-/// What follows when the operation of a job is done, or, where none is under way, what comes next.
+/// The continuation after the operation of a job or, without an operation, the next step.
 #[derive(Copy, Clone)]
 enum After<D> {
     /// The task says what comes next.
@@ -117,20 +118,20 @@ enum After<D> {
     /// The page that is being programmed is there.
     Moved { lpn: Lpn, from: Ppn, data: D },
     /// The slots that are being read, of a page in all planes of its block, are to be written elsewhere.
-    Load { to: Dest },
+    Fill { to: Dest },
     /// The pages that were read need slots.
     Seal { to: Dest },
     /// The pages that one command programs are there.
     Written,
-    /// The block that is being erased is free, for whoever needs the space.
+    /// The erased block is free, for the source that needs the space.
     Free { needed_by: Source },
     /// The block that is being reprogrammed has lost its pages.
-    Squeezed(Squeeze),
+    Reprogrammed(ReprogramInPlace),
 }
 
 /// A running job.
 pub struct Job<D> {
-    /// Who works, and for whom.
+    /// The source that works, and the source that it works for.
     pub tag: Tag,
     plane: PlaneId,
     /// The die that it starts on.
@@ -141,16 +142,16 @@ pub struct Job<D> {
     waits: bool,
     /// How it shares its die.
     pub hold: Hold,
-    /// What it reads, or programs, stays in the die on the way.
-    stays: bool,
+    /// The data that it reads or programs copyback in the die on the way.
+    copyback: bool,
     /// A register holds a page that the channel has to take out before what the job programs.
-    comes_out: bool,
+    data_out: bool,
     /// The operation that it has wanted last.
     operation: Operation,
     after: After<D>,
     task: Task,
     /// Pages that were read, where one command programs several.
-    load: Load<D>,
+    buffer: JobBuffer<D>,
 }
 
 impl<D> Job<D> {
@@ -159,7 +160,7 @@ impl<D> Job<D> {
     pub fn copied_from(&self, nth: u32) -> Option<Ppn> {
         match self.after {
             After::Moved { from, .. } => Some(from),
-            After::Written => self.load.came_from(nth),
+            After::Written => self.buffer.came_from(nth),
             _ => None,
         }
     }
@@ -175,8 +176,8 @@ impl<D> Job<D> {
     #[inline(always)] // every operation of a job comes by
     fn want(&mut self, verb: Verb, slots: Slots, mode: Mode, level: Level) -> Next {
         let route = match verb {
-            Verb::Read | Verb::Program if self.stays => Route::Stays,
-            Verb::Program if self.comes_out => Route::RegisterOut,
+            Verb::Read | Verb::Program if self.copyback => Route::Copyback,
+            Verb::Program if self.data_out => Route::DataOut,
             _ => Route::Channel,
         };
         let (tag, slots) = (self.tag, Some(slots));
@@ -185,7 +186,7 @@ impl<D> Job<D> {
     }
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// Takes an operation of a job back that was carried out. Returns what the job wants next.
     ///
     /// # Panics
@@ -205,29 +206,30 @@ impl<K: Kit> Ftl<K> {
         next.unwrap_or_else(|| self.go_on(id, now))
     }
 
-    /// What a job wants next that starts, goes on after it gave way, or has what it waited for.
+    /// The next request of a job that starts, continues after it gave way, or has what it waited
+    /// for.
     pub fn next(&mut self, id: JobId, now: Time) -> Next {
         let next = match self.jobs.get(id).after {
             After::Nothing => None,
             After::Place { from, to, data } => self.place_page(id, from, to, data, now),
-            After::Seal { to } => self.program_load(id, to, false, now),
+            After::Seal { to } => self.program_buffered(id, to, false, now),
             After::Move { .. }
             | After::Moved { .. }
-            | After::Load { .. }
+            | After::Fill { .. }
             | After::Written
             | After::Free { .. }
-            | After::Squeezed(_) => unreachable!("the operation of this job is under way"),
+            | After::Reprogrammed(_) => unreachable!("the operation of this job is under way"),
         };
         next.unwrap_or_else(|| self.go_on(id, now))
     }
 
-    /// What a job wants next by its task.
+    /// The next request of a job by its task.
     #[inline(always)] // every page that moves comes by
     fn go_on(&mut self, id: JobId, now: Time) -> Next {
         loop {
             let job = self.jobs.get_mut(id);
             job.after = After::Nothing;
-            let job = if job.load.owes() {
+            let job = if job.buffer.has_unfinished() {
                 if let Some(next) = self.free_owed(id) {
                     return next;
                 }
@@ -240,11 +242,11 @@ impl<K: Kit> Ftl<K> {
                 Some(pages) => {
                     let &mut Leaving { block, then, dest, .. } = pages;
                     match pages.next(&self.map) {
-                        None if !job.load.is_empty() => self.leave(id, block, dest, then, now),
+                        None if !job.buffer.is_empty() => self.leave(id, block, dest, then, now),
                         None => self.emptied(id, block, then, now),
                         Some(slot) if self.space.unit() > 1 => {
                             pages.cursor = slot;
-                            return self.load_page(id, block, slot, dest);
+                            return self.read_page(id, block, slot, dest);
                         }
                         Some(slot) => {
                             pages.cursor = slot;
@@ -253,7 +255,7 @@ impl<K: Kit> Ftl<K> {
                                 return Next::Yield;
                             }
                             if self.jobs.copyback.is_some() {
-                                self.stays(id, from, 1);
+                                self.decide_copyback(id, from, 1);
                             }
                             let after = After::Move { to: dest };
                             return self.read_slots(id, Slots::one(from), after);
@@ -270,7 +272,7 @@ impl<K: Kit> Ftl<K> {
         }
     }
 
-    /// What a task does that has no pages to move. `None`: it has now.
+    /// The step of a task that has no pages to move. `None`: it has now.
     #[inline(never)]
     fn go_on_without_pages(&mut self, id: JobId, now: Time) -> Option<Next> {
         match self.jobs.get_mut(id).task {
@@ -286,7 +288,7 @@ impl<K: Kit> Ftl<K> {
         }
     }
 
-    /// What follows from the operation that is done. `None`: the task goes on.
+    /// The consequence of the operation that is done. `None`: the task continues.
     #[inline(always)] // from one place; every page that moves comes by twice
     fn conclude(&mut self, id: JobId, operation: &Operation, now: Time) -> Option<Next> {
         let job = self.jobs.get_mut(id);
@@ -307,7 +309,7 @@ impl<K: Kit> Ftl<K> {
                 self.program_done(lpn, first, data, tag, now);
                 None
             }
-            After::Load { to } => self.loaded(id, slots, to, now),
+            After::Fill { to } => self.page_read(id, slots, to, now),
             After::Written => {
                 self.written(id, first, now);
                 None
@@ -325,10 +327,10 @@ impl<K: Kit> Ftl<K> {
                 self.balance(block, tag, now);
                 let job = self.jobs.get_mut(id);
                 let begun = matches!(job.task, Task::Collect(Collect::Empty(_)));
-                if begun && !job.load.owes() { self.goes_on(id) } else { None }
+                if begun && !job.buffer.has_unfinished() { self.goes_on(id) } else { None }
             }
-            After::Squeezed(squeeze) => {
-                self.reprogrammed(squeeze, operation.known, tag.source, now);
+            After::Reprogrammed(reprogram_in_place) => {
+                self.reprogrammed(reprogram_in_place, operation.known, tag.source, now);
                 None
             }
             After::Nothing | After::Place { .. } | After::Seal { .. } => {
@@ -350,12 +352,12 @@ impl<K: Kit> Ftl<K> {
         let (block, slot) = self.space.geometry.split(from);
         let job = self.jobs.get(id);
         let (tag, plane) = (job.tag, job.plane);
-        let stays = self.jobs.copyback.is_some() && job.stays;
+        let copyback = self.jobs.copyback.is_some() && job.copyback;
         if !self.map.is_valid(block, slot) {
             // The host was faster: the copy is stale.
             self.jobs.counts.dropped += 1;
-            if stays {
-                self.leaves_the_register(id);
+            if copyback {
+                self.note_data_out(id);
             }
             return None;
         }
@@ -363,8 +365,8 @@ impl<K: Kit> Ftl<K> {
         let Some(ppn) = self.place_move(plane, lpn, to, tag, now) else {
             return self.without_slot(id, from, to, data);
         };
-        if stays {
-            self.copies_back(id, from, ppn);
+        if copyback {
+            self.note_copyback(id, from, ppn);
         }
         self.commit_move(lpn, from, ppn, tag, now);
         self.jobs.get_mut(id).after = After::Moved { lpn, from, data };
@@ -388,14 +390,14 @@ impl<K: Kit> Ftl<K> {
         next
     }
 
-    /// Begins to read slots of a page that are to be written elsewhere, or waits: they may still be on their
-    /// way to the cells, in a block that is not closed.
+    /// Begins to read slots of a page that will be written elsewhere, or waits. They may still be
+    /// on their way to the cells, in a block that is not closed.
     #[inline(always)] // every page that moves comes by
     fn read_slots(&mut self, id: JobId, slots: Slots, after: After<Page<K>>) -> Next {
         let from = slots.first;
         let block = self.space.geometry.block_of(from);
         if !self.space.array().is_written(from) {
-            return self.jobs.park(id, Condition::Program(block));
+            return self.jobs.park(id, JobCondition::Program(block));
         }
         self.space.blocks.pin(block);
         let job = self.jobs.get_mut(id);
@@ -422,7 +424,7 @@ impl<K: Kit> Ftl<K> {
     fn choose_life(&mut self, leaving: &mut Leaving) {
         let block = leaving.block;
         if self.next_life(block) != NextLife::SecondGeneration
-            || self.space.condemned.contains(&block)
+            || self.space.marked_bad.contains(&block)
         {
             return;
         }
@@ -452,11 +454,14 @@ impl<K: Kit> Ftl<K> {
             Task::Collect(_) => job.after = After::Place { from, to, data },
             // The block may be erased meanwhile, so what was read is no longer worth anything.
             Task::Plan(run) => {
-                if let At::Pages(Leaving {
-                    block, dest, then: Then::Erase(_) | Then::Again, ..
+                if let PlanStage::Pages(Leaving {
+                    block,
+                    dest,
+                    then: Then::Erase(_) | Then::Again,
+                    ..
                 }) = run.at
                 {
-                    run.at = At::Retake(block, dest);
+                    run.at = PlanStage::Retake(block, dest);
                     // The space that it waits for may lie in the block that it empties: that must not
                     // be out of garbage collection's reach.
                     self.give_back(block);
@@ -503,25 +508,25 @@ impl<K: Kit> Ftl<K> {
     /// A block that a job had taken is a candidate again.
     fn give_back(&mut self, block: BlockId) {
         self.space.blocks.end_move(block);
-        self.feed(block);
+        self.note_victim(block);
     }
 
     /// The last page has left a block. `None`: the task goes on at once.
     fn emptied(&mut self, id: JobId, block: BlockId, then: Then, now: Time) -> Option<Next> {
         if then != Then::Stay && self.space.blocks.pins(block) > 0 {
-            return Some(self.jobs.park(id, Condition::Pins(block)));
+            return Some(self.jobs.park(id, JobCondition::Pins(block)));
         }
         let job = self.jobs.get_mut(id);
         match &mut job.task {
             Task::Collect(collect) => *collect = Collect::Yield,
-            Task::Plan(run) => run.at = At::Next,
+            Task::Plan(run) => run.at = PlanStage::Next,
             Task::Rewrite(_) => {}
         }
         match then {
             Then::Stay => None,
             Then::Again => {
                 let tag = job.tag;
-                self.begin_again(block, tag, now);
+                self.next_generation(block, tag, now);
                 None
             }
             Then::Erase(needed_by) => Some(self.erase(id, block, needed_by)),
@@ -547,7 +552,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// A free block in the plane, or in any where pages may go to any.
-    pub(crate) fn space_in(&self, plane: PlaneId) -> Condition {
-        Condition::Space((!self.answers.anywhere).then_some(plane))
+    pub(crate) fn space_in(&self, plane: PlaneId) -> JobCondition {
+        JobCondition::Space((!self.answers.anywhere).then_some(plane))
     }
 }

@@ -1,16 +1,17 @@
 //! How fast garbage collection goes that the host can wait for: as the host writes.
 //!
-//! Collection for the host works where a die has nothing else to do, and the host goes first. That is enough
-//! as long as a plane can lend the host a block. Once it cannot, what the host's open block still takes is
-//! the *room*, and the pages to be moved until a block can be lent again are the *work*. From then on each
-//! page that the host writes is worth twice `work / room` moves. So the host still goes first for half of the
-//! room. The collector is *late* once the work is more than the room is worth; then it goes before the
+//! Collection for the host works while a die is otherwise idle, and the host goes first. That is
+//! enough as long as a plane can lend the host a block.
+//! Otherwise two numbers decide. The *headroom* is what the host's open block still takes. The *work*
+//! is the pages to move until a block can be lent again. From then on each page that the host
+//! writes is worth twice `work / headroom` moves. So the host still goes first for half of the headroom.
+//! The collector is *late* once the work exceeds the worth of the headroom. It then goes before the
 //! host, by as many moves as the host's pages are worth. No write waits for a whole block of moves.
 //!
-//! If the host's pages may go to any plane, one that has no room left is passed over. There a
+//! If the host's pages may go to any plane, one that has no headroom left is passed over. There a
 //! collector goes before the host only if no plane can lend a block, and those of all planes together are late.
 //!
-//! Victims differ, blocks come whole, and collection takes blocks too. So work and room are looked at anew
+//! Victims differ, blocks come whole, and collection takes blocks too. So work and headroom are looked at anew
 //! whenever a victim is taken, and a block is opened or comes free. A page's worth only rises until
 //! the plane can lend again.
 
@@ -33,12 +34,12 @@ pub(super) struct Need {
 #[derive(Copy, Clone, Default)]
 struct Schedule {
     /// The worth of a page of the host, in fractions of a move. 0: the plane can lend a block, or has no
-    /// room at all.
+    /// headroom at all.
     each: i64,
-    /// How much more the room is worth than the work takes. Below zero the collector is late.
+    /// The worth of the headroom minus the work. Below zero the collector is late.
     lead: i64,
     /// Somebody waits for space here: the collector goes before the host until there is some.
-    pressed: bool,
+    awaited: bool,
     /// The valid pages of the last victim, and what it gave back.
     victim: (u32, u32),
     /// The plane cannot lend the host a block.
@@ -47,7 +48,7 @@ struct Schedule {
 
 /// The schedules of all planes; none if collection has no pace.
 #[derive(Default)]
-pub(crate) struct Pace {
+pub(crate) struct GcPace {
     planes: IndexVec<PlaneId, Schedule>,
     /// The host's pages may go to any of them.
     anywhere: bool,
@@ -57,8 +58,8 @@ pub(crate) struct Pace {
     short: usize,
 }
 
-impl Pace {
-    /// Schedules for so many planes; `anywhere`: the host's pages may go to any of them.
+impl GcPace {
+    /// Schedules for `planes` planes; `anywhere`: the host's pages may go to any of them.
     pub(crate) fn new(planes: usize, anywhere: bool) -> Self {
         let planes = IndexVec::filled(Schedule::default(), planes);
         Self { planes, anywhere, lead: 0, short: 0 }
@@ -70,7 +71,7 @@ impl Pace {
         !self.planes.is_empty()
     }
 
-    /// A collector takes a victim with so many valid pages, which gives so many back.
+    /// A collector takes a victim with `valid` pages, which gives back `gain` pages.
     pub(super) fn begin(&mut self, plane: PlaneId, valid: u32, gain: u32) {
         self.planes[plane].victim = (valid, gain.max(1));
     }
@@ -104,7 +105,7 @@ impl Pace {
         self.set_lead(plane, lead - each * i64::from(pages))
     }
 
-    /// So many pages are moved, or could be in the time of what is done instead.
+    /// This number of pages is moved, or could be in the time of other work.
     pub(super) fn spend(&mut self, plane: PlaneId, pages: u32) {
         let lead = self.planes[plane].lead + MOVE * i64::from(pages);
         self.set_lead(plane, lead);
@@ -117,19 +118,19 @@ impl Pace {
 
     /// Whether the collector of a plane goes before the host.
     pub(super) fn goes_first(&self, plane: PlaneId) -> bool {
-        let Schedule { pressed, lead, .. } = self.planes[plane];
+        let Schedule { awaited, lead, .. } = self.planes[plane];
         let all_late = !self.anywhere || (self.short == self.planes.len() && self.lead < 0);
-        pressed || (lead < 0 && all_late)
+        awaited || (lead < 0 && all_late)
     }
 
     /// Somebody waits for space in a plane.
-    pub(super) fn press(&mut self, plane: PlaneId) {
-        self.planes[plane].pressed = true;
+    pub(super) fn await_space(&mut self, plane: PlaneId) {
+        self.planes[plane].awaited = true;
     }
 
-    /// A plane has room for the host again.
+    /// A plane has headroom for the host again.
     pub(crate) fn relax(&mut self, plane: PlaneId) {
-        self.planes[plane].pressed = false;
+        self.planes[plane].awaited = false;
     }
 }
 
@@ -139,12 +140,12 @@ mod tests {
 
     const PLANE: PlaneId = PlaneId::from_u32(0);
 
-    /// The host goes first for half of its room; from then on each of its pages is worth twice work / room
-    /// moves, and all is moved when it has no room left.
+    /// The host goes first for half of its headroom. From then on each of its pages is worth twice work
+    /// / headroom moves, and all is moved when no headroom is left.
     #[test]
     fn all_is_moved_when_the_host_has_no_room_left() {
         for (work, room) in [(1, 255), (100, 156), (255, 1), (7, 9), (4_000, 500)] {
-            let mut pace = Pace::new(1, false);
+            let mut pace = GcPace::new(1, false);
             let (mut moved, mut most) = (0, 0);
             assert!(!pace.plan(PLANE, Some(Need { work, room })));
             for written in 1..=room {
@@ -166,8 +167,8 @@ mod tests {
     /// A new victim makes a page worth more if it has to be, and otherwise what it was.
     #[test]
     fn what_a_page_is_worth_rises_until_a_block_can_be_lent() {
-        let mut pace = Pace::new(1, false);
-        let worth = |pace: &Pace| pace.planes[PLANE].each / MOVE;
+        let mut pace = GcPace::new(1, false);
+        let worth = |pace: &GcPace| pace.planes[PLANE].each / MOVE;
         for (need, each) in [((10, 10), 2), ((10, 5), 2), ((10, 2), 5), ((1, 2), 5)] {
             let (work, room) = need;
             pace.plan(PLANE, Some(Need { work, room }));
@@ -179,11 +180,11 @@ mod tests {
         assert_eq!(worth(&pace), 2);
     }
 
-    /// A write that waits for space ends the pace of a plane until there is some; so does a plane without room.
+    /// A write that waits for space ends the pace of a plane until there is some; so does a plane without headroom.
     #[test]
     fn a_plane_without_room_has_no_pace() {
-        let mut pace = Pace::new(1, false);
-        pace.press(PLANE);
+        let mut pace = GcPace::new(1, false);
+        pace.await_space(PLANE);
         assert!(pace.goes_first(PLANE));
         pace.relax(PLANE);
         assert!(!pace.goes_first(PLANE));
@@ -200,10 +201,11 @@ mod tests {
     fn a_plane_that_the_host_can_pass_over_does_not_hurry() {
         let other = PlaneId::from_u32(1);
         for anywhere in [false, true] {
-            let mut pace = Pace::new(2, anywhere);
+            let mut pace = GcPace::new(2, anywhere);
             let need = Some(Need { work: 10, room: 10 });
             pace.plan(PLANE, need);
-            // Each page takes two of the ten moves by which the work is less than the room is worth.
+            // Each page takes two of the ten moves by which the work falls short of the headroom's
+            // worth.
             assert!(!pace.earn(PLANE, 5));
             assert_eq!(pace.earn(PLANE, 1), !anywhere);
             pace.plan(other, need);

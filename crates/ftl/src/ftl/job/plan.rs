@@ -1,7 +1,7 @@
 //! Running the steps of a plan.
 
-use super::{After, Condition, Job, JobId, Leaving, Next, Task, Then};
-use crate::{Dest, Ftl, FtlView, Kit, Plan, ReadDisturb, Role, State, Step};
+use super::{After, Job, JobCondition, JobId, Leaving, Next, Task, Then};
+use crate::{Dest, Ftl, FtlView, Plan, PolicyTypes, ReadDisturb, Role, State, Step};
 use kernel::{Prio, Time};
 use nand::{BlockId, Level, Mode, Slots, Source, Tag, Verb};
 
@@ -10,18 +10,18 @@ const BITS: u32 = 3;
 
 /// A plan that is being carried out.
 #[derive(Default)]
-pub(super) struct Run {
-    /// What is left of it, the next step last, with how often the block of each step was erased when
-    /// the plan was made.
+pub(super) struct RunningPlan {
+    /// The remaining steps, the next one last. Each has the erase count of its block when the plan
+    /// was made.
     steps: Vec<(Step, u32)>,
-    pub(super) at: At,
+    pub(super) at: PlanStage,
     /// Pages that have been read since the last copying step began.
     pub(super) copied: u32,
 }
 
-/// What a plan is at.
+/// The position of a plan.
 #[derive(Default)]
-pub(super) enum At {
+pub(super) enum PlanStage {
     /// The next step.
     #[default]
     Next,
@@ -29,19 +29,19 @@ pub(super) enum At {
     /// The block was given back while there was no space; it is to be taken again.
     Retake(BlockId, Dest),
     /// The block is to be reprogrammed when nobody reads the pages that it loses.
-    Squeeze(Squeeze),
+    Reprogram(ReprogramInPlace),
 }
 
-/// What a block that loses pages in place is afterwards: see [`Step::Reprogram`].
+/// The state of a block after it loses pages in place: see [`Step::Reprogram`].
 #[derive(Copy, Clone)]
-pub(super) struct Squeeze {
+pub(super) struct ReprogramInPlace {
     block: BlockId,
     surcharge: u16,
     role: Role,
     keep_reads: bool,
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     pub(crate) fn spawn_plan(&mut self, plan: Plan) {
         let Some(block) = plan.steps.first().map(step_block) else { return };
         let plane = self.space.geometry.plane_of(block);
@@ -50,33 +50,36 @@ impl<K: Kit> Ftl<K> {
             let life = erases[step_block(&step)];
             (step, life)
         });
-        let run = Run { steps: steps.collect(), ..Run::default() };
+        let run = RunningPlan { steps: steps.collect(), ..RunningPlan::default() };
         let job = self.jobs.job(Task::Plan(run), Tag::of(plan.source), plane);
         self.jobs.start(Job { background: plan.background, hold: plan.hold, ..job });
     }
 
     /// Goes on with a plan. `None`: pages are to move.
     #[inline(never)]
-    pub(super) fn follow(&mut self, id: JobId, run: &mut Run, now: Time) -> Option<Next> {
+    pub(super) fn follow(&mut self, id: JobId, run: &mut RunningPlan, now: Time) -> Option<Next> {
         loop {
             let wait = match run.at {
-                At::Pages(_) => return None,
-                At::Squeeze(Squeeze { block, .. }) if self.space.blocks.pins(block) > 0 => {
-                    Some(Condition::Pins(block))
+                PlanStage::Pages(_) => return None,
+                PlanStage::Reprogram(ReprogramInPlace { block, .. })
+                    if self.space.blocks.pins(block) > 0 =>
+                {
+                    Some(JobCondition::Pins(block))
                 }
-                At::Squeeze(squeeze) => {
-                    run.at = At::Next;
-                    if let Some(next) = self.squeeze(id, squeeze, run.copied) {
+                PlanStage::Reprogram(reprogram_in_place) => {
+                    run.at = PlanStage::Next;
+                    if let Some(next) = self.reprogram_in_place(id, reprogram_in_place, run.copied)
+                    {
                         return Some(next);
                     }
                     None
                 }
-                At::Retake(block, to) => {
+                PlanStage::Retake(block, to) => {
                     // Another job may have taken it since.
                     run.at = self.reclaim_closed(id, block, to);
                     None
                 }
-                At::Next => {
+                PlanStage::Next => {
                     let Some((step, life)) = run.steps.pop() else { return Some(Next::Done) };
                     if self.space.array().erases()[step_block(&step)] != life {
                         continue; // it was reclaimed since, and is another block now
@@ -91,7 +94,13 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Begins a step of a plan. `Some`: it is to begin again after a wait.
-    fn begin_step(&mut self, id: JobId, run: &mut Run, step: Step, now: Time) -> Option<Condition> {
+    fn begin_step(
+        &mut self,
+        id: JobId,
+        run: &mut RunningPlan,
+        step: Step,
+        now: Time,
+    ) -> Option<JobCondition> {
         match step {
             Step::Copy { from, pages, to } => {
                 if !matches!(self.space.blocks.state(from), State::Free | State::Bad) {
@@ -103,7 +112,8 @@ impl<K: Kit> Ftl<K> {
                         to
                     };
                     let then = Then::Stay;
-                    run.at = At::Pages(Leaving { block: from, pages, cursor: 0, dest, then });
+                    run.at =
+                        PlanStage::Pages(Leaving { block: from, pages, cursor: 0, dest, then });
                     run.copied = 0;
                 }
             }
@@ -118,7 +128,12 @@ impl<K: Kit> Ftl<K> {
             Step::Reprogram { block, surcharge, role, keep_reads } => {
                 let full = self.space.array().mode(block) == Mode::Full;
                 if full && self.space.blocks.state(block) == State::Closed {
-                    run.at = At::Squeeze(Squeeze { block, surcharge, role, keep_reads });
+                    run.at = PlanStage::Reprogram(ReprogramInPlace {
+                        block,
+                        surcharge,
+                        role,
+                        keep_reads,
+                    });
                     self.space.blocks.begin_move(block);
                 }
             }
@@ -139,19 +154,19 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Begins to reclaim a block, unless another job has taken it.
-    fn reclaim_closed(&mut self, id: JobId, block: BlockId, to: Dest) -> At {
+    fn reclaim_closed(&mut self, id: JobId, block: BlockId, to: Dest) -> PlanStage {
         if self.space.blocks.state(block) != State::Closed {
-            return At::Next;
+            return PlanStage::Next;
         }
         let source = self.jobs.get(id).tag.source;
-        At::Pages(self.begin_reclaim(block, to, source))
+        PlanStage::Pages(self.begin_reclaim(block, to, source))
     }
 
     /// Makes a partly written block complete. `Some`: what to wait for before it is.
-    fn seal(&mut self, block: BlockId, now: Time) -> Option<Condition> {
+    fn seal(&mut self, block: BlockId, now: Time) -> Option<JobCondition> {
         match self.space.blocks.state(block) {
             State::Open => {}
-            State::Full => return Some(Condition::Program(block)),
+            State::Full => return Some(JobCondition::Program(block)),
             State::Free | State::Closed | State::Moving | State::Bad => return None,
         }
         let plane = self.space.geometry.plane_of(block);
@@ -165,23 +180,30 @@ impl<K: Kit> Ftl<K> {
             self.collect_if_short(plane, Source::Refresh, Prio::Normal);
         }
         if !self.space.is_programmed(block) {
-            return Some(Condition::Program(block));
+            return Some(JobCondition::Program(block));
         }
         self.close(block, now);
         None
     }
 
     /// A block that is to lose pages in place is ready. `None`: it is kept as it is.
-    fn squeeze(&mut self, id: JobId, squeeze: Squeeze, copied: u32) -> Option<Next> {
-        let block = squeeze.block;
+    fn reprogram_in_place(
+        &mut self,
+        id: JobId,
+        reprogram_in_place: ReprogramInPlace,
+        copied: u32,
+    ) -> Option<Next> {
+        let block = reprogram_in_place.block;
         let view = FtlView::of(&self.space, &self.map, &self.reads);
-        if self.may_squeeze(block) && self.policies.read_disturb.may_reprogram(&view, block) {
+        if self.may_reprogram_in_place(block)
+            && self.policies.read_disturb.may_reprogram(&view, block)
+        {
             let wordlines = self.wordlines(block);
             let known = copied.min(wordlines);
             let slots = Slots::run(self.space.geometry.ppn(block, 0), wordlines);
             let job = self.jobs.get_mut(id);
-            job.after = After::Squeezed(squeeze);
-            let next = job.want(Verb::Reprogram, slots, Mode::Low, Level::Medium);
+            job.after = After::Reprogrammed(reprogram_in_place);
+            let next = job.want(Verb::Reprogram, slots, Mode::LowDensity, Level::MediumCost);
             job.operation.known = known as u16;
             return Some(next);
         }
@@ -191,16 +213,25 @@ impl<K: Kit> Ftl<K> {
     }
 
     #[inline(never)]
-    pub(super) fn reprogrammed(&mut self, done: Squeeze, known: u16, source: Source, now: Time) {
-        let Squeeze { block, surcharge, role, keep_reads } = done;
-        assert!(self.may_squeeze(block), "block {block} was to lose pages that were not copied");
+    pub(super) fn reprogrammed(
+        &mut self,
+        done: ReprogramInPlace,
+        known: u16,
+        source: Source,
+        now: Time,
+    ) {
+        let ReprogramInPlace { block, surcharge, role, keep_reads } = done;
+        assert!(
+            self.may_reprogram_in_place(block),
+            "block {block} was to lose pages that were not copied"
+        );
         let wordlines = self.wordlines(block);
         self.space.reprogram(block, surcharge, role, wordlines, source);
         let slots = u64::from(self.space.geometry.slots_per_page());
         self.space.counts.read[source] += u64::from(BITS * wordlines - u32::from(known)) * slots;
         self.note_relief(block);
         if keep_reads {
-            self.reads.relieved |= self.reads.are_counted();
+            self.reads.unblocked |= self.reads.are_counted();
         } else {
             self.reads.restart(block);
         }
@@ -216,8 +247,8 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Whether nothing valid lies in the pages that low density loses.
-    fn may_squeeze(&self, block: BlockId) -> bool {
-        let stays = |slot| self.space.layouts.is_slot(Mode::Low, slot);
+    fn may_reprogram_in_place(&self, block: BlockId) -> bool {
+        let stays = |slot| self.space.layouts.is_slot(Mode::LowDensity, slot);
         let mut slots = 0..self.space.geometry.pages_per_block();
         slots.all(|slot| stays(slot) || !self.map.is_valid(block, slot))
     }

@@ -40,14 +40,14 @@ fn drive() -> Drive {
     load(&layers).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
-/// At four times its rated cycles a block is read more often than it takes to turn half of its bits over: what
-/// is read of it is wrong like a coin, and never more often, nor is what was moved to it.
+/// At four times its rated cycles a block is read so often that half of its bits turn. Its data is
+/// then random, and never worse than that. The same is true of data that was moved from it.
 #[test]
 fn no_more_than_half_of_all_bits_are_wrong() {
     let drive = drive();
     let mut cells = Cells::of(&drive, false).expect("they are modelled");
     let block = BlockId::from_u32(0);
-    let (slot, level) = (drive.geometry.ppn(block, 1), Level::Medium);
+    let (slot, level) = (drive.geometry.ppn(block, 1), Level::MediumCost);
     let target = Target { slot, block, page_type: 1, level, guarded: false, units: 1 };
     let _ = cells.erased(block, 1, 9_100_000, Time::ZERO);
     let reads = 0.6 / read_slope(&Cell::new(2, 3000.0), 1, 12_000.0);
@@ -68,7 +68,7 @@ fn errors_add_up_from_move_to_move() {
     let geometry = drive.geometry;
     let at = |block: u32| {
         let block = BlockId::from_u32(block);
-        let (slot, level) = (geometry.ppn(block, 1), Level::Medium);
+        let (slot, level) = (geometry.ppn(block, 1), Level::MediumCost);
         Target { slot, block, page_type: 1, level, guarded: false, units: 1 }
     };
     // Data from before the run, in blocks that have not been read.

@@ -14,7 +14,7 @@ const READ: Dur = Dur::us(50);
 const PROGRAM: Dur = Dur::us(600);
 const ERASE: Dur = Dur::ms(3);
 
-/// A device of one channel with so many dies of one plane, and its clock.
+/// A device of one channel with `dies` dies of one plane, and its clock.
 fn device(dies: u32, bus: Bus, suspend: Option<Suspend>) -> (Device, Clock) {
     let shape = Shape {
         channels: 1,
@@ -53,8 +53,8 @@ fn operation(device: &mut Device, verb: Verb, now: Time) -> u32 {
 
 const DIE: DieId = DieId::from_u32(0);
 
-/// A job's operation that came first need not pass through a lane, unless something may stand before all lanes:
-/// what a die that can be interrupted had to leave, for one.
+/// A job's operation that came first need not pass through a lane, unless something may be before
+/// all lanes. The command of an interrupted die is an example.
 #[test]
 fn who_comes_first_is_asked_of_the_lanes_alone_where_nothing_stands_before_them() {
     let [(mut plain, _), (mut interruptible, _)] =

@@ -1,11 +1,12 @@
 //! Reads that interrupt programs and erases, and reads that do not.
 //!
-//! Without interruption reads that go first wait `Σ λᵢE[Sᵢ²] / 2(1 − ρ_r)` (Kleinrock, *Queueing Systems* II, 3.3:
-//! the head of the line). Where they interrupt what runs, and that takes no time, they wait as if there were
-//! nothing else, and a program or an erase stays
-//! `E[S]/(1 − ρ_r) + Σ λᵢE[Sᵢ²] / 2(1 − ρ_r)(1 − ρ)` (3.5: preemptive resume). Where it takes `t`, a read that comes
-//! while no other is there finds the array at work with probability `q = ρ_w/p₀`, `p₀ = 1 − ρ_r − λ_r ρ_w t`: a
-//! queue whose server needs `D`, `t` with probability `q`, before each busy period, which adds
+//! Without interruption, reads that go first wait `Σ λᵢE[Sᵢ²] / 2(1 − ρ_r)` (Kleinrock, *Queueing
+//! Systems* II, 3.3: the head of the line).
+//! If they interrupt in no time, they wait as if nothing else were there. A program or an erase
+//! then stays `E[S]/(1 − ρ_r) + Σ λᵢE[Sᵢ²] / 2(1 − ρ_r)(1 − ρ)` (3.5: preemptive resume).
+//! If an interruption takes `t`, a read that comes while no other is there finds the array at work
+//! with probability `q = ρ_w/p₀`, where `p₀ = 1 − ρ_r − λ_r ρ_w t`. This is a queue whose server
+//! needs `D` before each busy period: `t` with probability `q`. It adds
 //! `(2E[D] + λ_r E[D²]) / 2(1 + λ_r E[D])` (Welch, *Operations Research* 12, 1964).
 
 use super::*;
@@ -33,7 +34,7 @@ struct Done {
     class: usize,
     at: Time,
     stay: Dur,
-    /// What its stay was behind suspends.
+    /// Suspends that its stay was behind.
     suspend: Dur,
 }
 
@@ -45,7 +46,7 @@ struct OneDie {
     done: Vec<Done>,
     /// Reads that are yet to come, each when another is done.
     follow: u32,
-    /// What an operation takes on the channel.
+    /// The time of an operation on the channel.
     channel: Dur,
     /// The source of programs and erases.
     source: Source,
@@ -159,7 +160,7 @@ fn stays(mut die: OneDie, loads: [f64; 3], reads: usize) -> [f64; 3] {
     [0, 1, 2].map(|class| sums[class] / f64::from(counts[class] as u32))
 }
 
-/// What the laws are made of: arrivals a nanosecond, mean times, loads, `Σ λᵢE[Sᵢ²] / 2`.
+/// The terms of the laws: arrivals a nanosecond, mean times, loads, `Σ λᵢE[Sᵢ²] / 2`.
 struct Terms {
     read_rate: f64,
     read: f64,
@@ -308,7 +309,7 @@ fn what_is_interrupted_has_been_on_the_channel_once() {
     assert_eq!(die.done, [reads[0], reads[1], done(1, 803, 803, 100)]);
 }
 
-/// Whoever reads one page after the other does not wait for anything in between.
+/// A client that reads one page after the other does not wait for anything in between.
 #[test]
 fn a_read_that_follows_upon_the_last_finds_the_die_interrupted() {
     let mut die = OneDie::new("read-first", Some(TIMED));

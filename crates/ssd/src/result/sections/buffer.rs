@@ -3,7 +3,7 @@
 use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use ftl::Kit;
+use ftl::PolicyTypes;
 
 pub(crate) const ABOUT: SectionAbout =
     SectionAbout::section("The work of the write buffer. Null for a drive without one.");
@@ -33,7 +33,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     e.sim.buffer().map(|b| BufferWork {
         pages: b.places,
         absorbed: b.absorbed,

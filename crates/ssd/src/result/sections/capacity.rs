@@ -4,7 +4,7 @@ use super::SectionAbout;
 use crate::config::capacity;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use ftl::{Kit, State};
+use ftl::{PolicyTypes, State};
 use nand::Mode;
 
 pub(crate) const ABOUT: SectionAbout =
@@ -32,7 +32,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, ftl) = (e.drive, e.sim.ftl());
     let blocks = || drive.geometry.block_ids();
     // Of a drive that was simulated in part, each of its parts has as many.
@@ -41,7 +41,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     let planes = drive.geometry.units().planes as usize * parts;
     let drive = years.map_or(drive, |years| &years.whole);
     let in_state = |s: State| blocks().filter(|&b| ftl.blocks().state(b) == s).count() * planes;
-    let low = blocks().filter(|&b| ftl.array().mode(b) == Mode::Low).count() * planes;
+    let low = blocks().filter(|&b| ftl.array().mode(b) == Mode::LowDensity).count() * planes;
     DriveSizes {
         physical_bytes: drive.geometry.pages() as u64 * drive.geometry.page_size().get(),
         logical_bytes: capacity(drive).get(),

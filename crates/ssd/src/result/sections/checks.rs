@@ -4,7 +4,7 @@ use super::SectionAbout;
 use crate::host::ClassStats;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use ftl::{Ftl, Kit};
+use ftl::{Ftl, PolicyTypes};
 use kernel::{Histogram, TimeSum};
 
 pub(crate) const ABOUT: SectionAbout =
@@ -39,7 +39,7 @@ table! {
 
 /// The conservation laws. A broken one is a bug of ours and no result. Some do not hold of a drive whose
 /// life ended amid requests, so of that it is not said that they do.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, counts, stats, sim) = (e.drive, e.counts, e.stats, e.sim);
     let inside = u64::from(sim.inside());
     let ended = sim.worn_out_at().is_some();
@@ -108,6 +108,6 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
 }
 
 /// Programmed pages in all blocks.
-pub(crate) fn pages_in_use<K: Kit>(ftl: &Ftl<K>) -> u64 {
+pub(crate) fn pages_in_use<K: PolicyTypes>(ftl: &Ftl<K>) -> u64 {
     ftl.geometry().block_ids().map(|b| u64::from(ftl.array().next_page(b))).sum()
 }

@@ -5,7 +5,7 @@ use crate::config::capacity;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use crate::sim::WorkLeft;
-use ftl::Kit;
+use ftl::PolicyTypes;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "How and when the run ended. It ends with the last request, or with the last program of the \
@@ -49,8 +49,8 @@ impl LeftToDo {
     }
 }
 
-/// What the drive has yet to do is added when the drive has done it.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+/// The remaining work of the drive is added when the drive has done it.
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (state, at_ns, reason) = match e.sim.worn_out_at() {
         None => ("completed", e.end_ns(), None),
         Some(at) => ("worn-out", at.as_ns(), Some(why(e))),
@@ -59,11 +59,11 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
 }
 
 /// Why the life of the drive ended.
-fn why<K: Kit>(e: &Evidence<'_, K>) -> String {
+fn why<K: PolicyTypes>(e: &Evidence<'_, K>) -> String {
     let (drive, counts) = (e.drive, e.counts);
     let planes = u64::from(drive.geometry.units().planes);
     let blocks = drive.geometry.blocks() as u64 * planes;
-    let (worn, lost) = ((counts.retired - counts.condemned) * planes, counts.condemned * planes);
+    let (worn, lost) = ((counts.retired - counts.marked_bad) * planes, counts.marked_bad * planes);
     let cycles = drive.reliability.endurance;
     let why = match (worn, lost) {
         (_, 0) => format!("{worn} of {blocks} blocks reached their {cycles} P/E cycles and were"),

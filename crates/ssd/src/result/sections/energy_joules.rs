@@ -3,7 +3,7 @@
 use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use ftl::Kit;
+use ftl::PolicyTypes;
 
 pub(crate) const ABOUT: SectionAbout =
     SectionAbout::section("Energy by operation. Null for a drive without `[energy]`.");
@@ -30,7 +30,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     e.energy.map(|energy| Joules {
         read: energy.read,
         program: energy.program,

@@ -5,7 +5,7 @@ use crate::result::evidence::Evidence;
 use crate::result::names::{SourceNames, listed};
 use crate::result::shape::{EachName, table};
 use crate::sim::Class;
-use ftl::Kit;
+use ftl::PolicyTypes;
 use nand::Source;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
@@ -37,7 +37,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let types = e.drive.geometry.shape().bits_per_cell as usize;
     let [read, write] = [Class::Read, Class::Write].map(|class| e.stats.classes[class].bytes);
     let host_bytes = read + write;

@@ -1,14 +1,14 @@
 //! Operations of the flash.
 
 use super::SectionAbout;
-use crate::config::Pace;
+use crate::config::GcPacing;
 use crate::result::evidence::Evidence;
 use crate::result::names::{
     DemandNames, LevelNames, SourceNamesAndTotal, by_demand, by_source, listed,
 };
 use crate::result::shape::{EachName, table};
 use crate::sim::Class;
-use ftl::Kit;
+use ftl::PolicyTypes;
 use nand::Level;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
@@ -98,11 +98,11 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, counts, stats) = (e.drive, e.counts, e.stats);
     let (device, waits) = (e.sim.device_stats(), e.sim.wait_stats());
     let per_page = u64::from(drive.geometry.units().per_page);
-    let paced = drive.ftl.gc.pace == Pace::PerWrite;
+    let paced = drive.ftl.gc.pace == GcPacing::PerWrite;
     let page = |class: Class| {
         let p = stats.pages[class];
         MeanOf { mean: p.latency.mean_ns(p.count) }

@@ -9,7 +9,7 @@ use crate::result::shape::{
     ValueShape, table,
 };
 use crate::sim::Class;
-use ftl::Kit;
+use ftl::PolicyTypes;
 use kernel::Histogram;
 use nand::{Cause, Each, Part, Parts, Source};
 use serde_json::{Map, Value as Json};
@@ -167,7 +167,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let flows = e.about.flows.iter().zip(&e.stats.flows);
     let flows: Vec<_> = flows.map(|(flow, counts)| of_flow(flow, counts)).collect();
     HostRequests {
@@ -189,7 +189,7 @@ fn of_flow(flow: &Flow, counts: &Each<Class, ClassStats>) -> (String, FlowReques
 
 /// Requests by operation, and all of them.
 fn operations(classes: &Each<Class, ClassStats>) -> EachName<OperationNames, OperationRequests> {
-    // Trims have addresses and carry no data: their bytes are none of the drive's throughput.
+    // Trims have addresses and carry no data, so their bytes do not count for throughput.
     let data = classes[Class::Read].bytes + classes[Class::Write].bytes;
     let all = requests(&classes.values().collect::<Vec<_>>(), data);
     let each = classes.values().map(|class| requests(&[class], class.bytes));

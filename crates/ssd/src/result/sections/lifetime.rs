@@ -6,8 +6,8 @@
 //! retention at the end of the rated cycles.
 
 use super::SectionAbout;
-use super::warnings::{Tell, codes};
-use crate::config::{Drive, HostMode, Recovery, Years, capacity};
+use super::warnings::{Warn, codes};
+use crate::config::{Drive, HostMode, RecoveryConstants, Years, capacity};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
 use crate::result::evidence::Evidence;
 use crate::result::names::{SourceNamesAndTotal, by_source};
@@ -16,7 +16,7 @@ use crate::result::shape::{
 };
 use crate::result::steady::Verdict;
 use crate::sim::{self, Sim, Stats};
-use ftl::{Cost, Ftl, Kit};
+use ftl::{Cost, Ftl, PolicyTypes};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
 use nand::{BlockId, Level};
@@ -219,7 +219,8 @@ impl ListOfNames for JedecClasses {
 }
 
 table! {
-    /// A class of drives in JESD218, and whether the cells meet it.
+/// A class of drives in JESD218. It has the time for which data must be retained without power at
+/// the end of the rated cycles, and the uncorrectable errors allowed for each bit read.
     struct JedecClass {
         /// How long data must keep without power.
         retention_hours: f64, "h";
@@ -281,13 +282,13 @@ table! {
 }
 
 const HOUR: f64 = 3600.0;
-/// Collection takes reads and erases beside its programs, and bouts of it fall into a short run or not:
-/// the pace of a drive that sets it itself is known to the first factor if collection ran in the whole
-/// run, else to the second.
+/// Collection takes reads and erases beside its programs, and a short run may contain more or less
+/// of it. The pace of a drive that sets it itself is known to the first factor if collection ran in
+/// the whole run, else to the second.
 const OWN_PACE: [f64; 2] = [1.1, 1.5];
 
-/// A class of drives in JESD218: how long data must keep without power at the end of the rated
-/// cycles, and how many uncorrectable errors for each bit read are allowed.
+/// A class of drives in JESD218. Data must be retained for `retention_hours` without power at the
+/// end of the rated cycles. `uber` uncorrectable errors are allowed for each bit read.
 struct JedecSpec {
     name: &'static str,
     about: &'static str,
@@ -310,7 +311,7 @@ const CLASSES: [JedecSpec; 2] = [
     },
 ];
 
-/// What the drive is made of, for the equations.
+/// The cells of the drive, for the equations.
 struct CellModel {
     cell: Cell,
     code: Codeword,
@@ -371,7 +372,7 @@ fn finite(x: f64) -> Option<f64> {
 }
 
 // Long for its numbers: each follows from those before it.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, stats, steadiness, sim) = (e.drive, e.stats, e.steadiness, e.sim);
     let modelled = sim.cells();
     if modelled.is_none() && drive.years.is_none() {
@@ -504,7 +505,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     })
 }
 
-/// What is carried on: the whole drive, where a part of it was simulated.
+/// The scaled result: the whole drive, if a part of it was simulated.
 struct All {
     physical: f64,
     exported: f64,
@@ -531,7 +532,7 @@ impl All {
     }
 }
 
-/// Which part of a drive was simulated.
+/// The part of a drive that was simulated.
 fn part(drive: &Drive, years: &Years) -> SimulatedPart {
     SimulatedPart {
         of: years.of.get(),
@@ -542,8 +543,8 @@ fn part(drive: &Drive, years: &Years) -> SimulatedPart {
     }
 }
 
-/// What JESD218 asks of each class of drive, and whether cells hold it at their rated cycles and at
-/// those that they will have at the target.
+/// The requirements of JESD218 for each class of drive, and whether cells meet them at their rated
+/// cycles and at those that they will have at the target.
 fn classes(
     cells: &CellModel,
     rated: f64,
@@ -563,8 +564,12 @@ fn classes(
     }))
 }
 
-/// What the run itself showed.
-fn from_run<K: Kit>(e: &Evidence<'_, K>, verdict: &Verdict, reads: Option<&CellCounts>) -> FromRun {
+/// The measurements of the run itself.
+fn from_run<K: PolicyTypes>(
+    e: &Evidence<'_, K>,
+    verdict: &Verdict,
+    reads: Option<&CellCounts>,
+) -> FromRun {
     let (drive, counts, sim) = (e.drive, e.counts, e.sim);
     let r = &drive.reliability;
     let initial = f64::from(r.initial_cycles);
@@ -593,8 +598,8 @@ fn from_run<K: Kit>(e: &Evidence<'_, K>, verdict: &Verdict, reads: Option<&CellC
         used_max: (initial + most) / rated,
         used_effective: reads.map(|_| effective_mean / rated),
         blocks_retired: RetiredBlocks {
-            worn_out: (counts.retired - counts.condemned) * planes,
-            unreadable: counts.condemned * planes,
+            worn_out: (counts.retired - counts.marked_bad) * planes,
+            unreadable: counts.marked_bad * planes,
         },
         pages_read_by_sensings: reads.map(|reads| sensings(drive, reads)),
         failed_attempts: reads.map(|r| r.failed_attempts),
@@ -615,19 +620,19 @@ fn sensings(drive: &Drive, reads: &CellCounts) -> ByName<Sensings, u64> {
 }
 
 /// Mean time between the cycles of a block so far, over all blocks.
-fn rest_hours<K: Kit>(sim: &Sim<K>) -> f64 {
+fn rest_hours<K: PolicyTypes>(sim: &Sim<K>) -> f64 {
     let erases = mean_erases(sim.ftl());
     sim.cells().map_or(0.0, |cells| cells.rest_hours(erases, sim.now()))
 }
 
-fn mean_erases<K: Kit>(ftl: &Ftl<K>) -> f64 {
+fn mean_erases<K: PolicyTypes>(ftl: &Ftl<K>) -> f64 {
     let erases = ftl.array().erases().as_slice();
     erases.iter().map(|n| f64::from(*n)).sum::<f64>() / erases.len() as f64
 }
 
 /// Warnings about the model of the cells: what could not matter, and what must not be trusted.
 // Long for its sentences: one warning after the other.
-pub(super) fn warn<K: Kit>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Tell<'_>) {
+pub(super) fn warn<K: PolicyTypes>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Warn<'_>) {
     let r = &drive.reliability;
     let Some(cells) = sim.cells() else {
         let unused = r.initial_cycles > 0 || r.initial_retention.as_ns() > 0;
@@ -678,7 +683,7 @@ pub(super) fn warn<K: Kit>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Tell
     let rest = rest_hours(sim);
     let cycles = f64::from(r.initial_cycles) + mean_erases(sim.ftl());
     let recovery = r.equations();
-    if r.recovery == Recovery::Fitted && cycles >= 1.0 && !recovery.supports(rest) {
+    if r.recovery == RecoveryConstants::Fitted && cycles >= 1.0 && !recovery.supports(rest) {
         let (least, most) = recovery.support_hours;
         put(
             codes::RECOVERY_EXTRAPOLATED,

@@ -6,10 +6,10 @@
 
 use super::evidence::Evidence;
 use super::shape::{Declared, KeyDecl, Since, Written};
-use ftl::Kit;
+use ftl::PolicyTypes;
 use serde_json::{Map, Value, json};
 
-/// What a section is about.
+/// The subject of a section.
 pub(super) struct SectionAbout {
     text: &'static str,
     /// The unit, of a section that is a single number.
@@ -38,7 +38,7 @@ macro_rules! sections {
         $(pub(super) mod $section;)+
 
         /// All sections of a run, in order.
-        pub(super) fn all<K: Kit>(evidence: &Evidence<'_, K>) -> Map<String, Value> {
+        pub(super) fn all<K: PolicyTypes>(evidence: &Evidence<'_, K>) -> Map<String, Value> {
             let mut all = Map::new();
             $($section::of(evidence).put(stringify!($section), &mut all);)+
             all

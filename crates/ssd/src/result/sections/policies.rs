@@ -4,7 +4,7 @@ use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::names::FamilyNames;
 use crate::result::shape::{EachName, table};
-use ftl::{Cost, Kit, ReadDisturb, Throttle};
+use ftl::{Cost, PolicyTypes, ReadDisturb, Throttle};
 use nand::Source;
 use policies::Family;
 use serde_json::{Map, Value as Json, json};
@@ -30,7 +30,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let families = Family::ALL.into_iter().zip(e.counters);
     EachName::new(families.map(|(family, own)| {
         let (name, params) = e.drive.policies.get(family);
@@ -50,9 +50,9 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
     }))
 }
 
-/// What the mechanism counts for a policy.
+/// The counts of the mechanism for a policy.
 // Long for its list of families.
-fn counted<K: Kit>(e: &Evidence<'_, K>, family: Family, name: &str) -> Map<String, Json> {
+fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> Map<String, Json> {
     let (counts, waits) = (e.counts, e.sim.wait_stats());
     let programs = counts.program.total();
     let mut counters = Map::new();
@@ -74,7 +74,7 @@ fn counted<K: Kit>(e: &Evidence<'_, K>, family: Family, name: &str) -> Map<Strin
         }
         Family::Victim => {
             put("reclaimed", counts.erase[Source::Gc] + counts.second_lives);
-            put("starved", counts.starved);
+            put("starved", counts.no_victim);
             put("overridden", counts.overridden);
         }
         Family::Placement => {
@@ -99,7 +99,7 @@ fn counted<K: Kit>(e: &Evidence<'_, K>, family: Family, name: &str) -> Map<Strin
     counters
 }
 
-fn dram_bytes<K: Kit>(e: &Evidence<'_, K>, family: Family) -> u64 {
+fn dram_bytes<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family) -> u64 {
     let policies = &e.sim.ftl().policies;
     match family {
         Family::Cost => {

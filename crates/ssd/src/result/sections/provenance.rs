@@ -4,7 +4,7 @@ use super::SectionAbout;
 use crate::config::Word;
 use crate::result::evidence::Evidence;
 use crate::result::shape::{Only, table};
-use ftl::Kit;
+use ftl::PolicyTypes;
 use serde_json::Value as Json;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
@@ -91,7 +91,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, about) = (e.drive, e.about);
     let years = drive.years.as_ref();
     let asked = years.map_or(drive, |years| &years.whole);

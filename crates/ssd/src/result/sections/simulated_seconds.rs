@@ -2,7 +2,7 @@
 
 use super::SectionAbout;
 use crate::result::evidence::Evidence;
-use ftl::Kit;
+use ftl::PolicyTypes;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::number(
     "s",
@@ -11,6 +11,6 @@ pub(crate) const ABOUT: SectionAbout = SectionAbout::number(
 
 pub(crate) type Section = f64;
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     e.end_ns() as f64 * 1e-9
 }

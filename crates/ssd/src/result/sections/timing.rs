@@ -1,10 +1,10 @@
 //! The speed of the simulator.
 
 use super::SectionAbout;
-use crate::result::Timing;
+use crate::result::WallTimes;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use ftl::Kit;
+use ftl::PolicyTypes;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The speed of the simulator, not of the drive. Only these numbers differ between equal runs. \
@@ -30,12 +30,12 @@ table! {
 }
 
 /// The caller measures it later.
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
-    Speed::of(Timing::default(), e.page_operations(), e.stats.served)
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
+    Speed::of(WallTimes::default(), e.page_operations(), e.stats.served)
 }
 
 impl Speed {
-    pub(crate) fn of(took: Timing, page_operations: u64, served: u64) -> Self {
+    pub(crate) fn of(took: WallTimes, page_operations: u64, served: u64) -> Self {
         let by_second = |n: u64| if took.running > 0.0 { n as f64 / took.running } else { 0.0 };
         Self {
             wall_seconds: took.wall,

@@ -3,7 +3,7 @@
 use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::sim::Class;
-use ftl::Kit;
+use ftl::PolicyTypes;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::number(
     "x",
@@ -14,7 +14,7 @@ pub(crate) const ABOUT: SectionAbout = SectionAbout::number(
 
 pub(crate) type Section = Option<f64>;
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let written = e.stats.classes[Class::Write].bytes;
     let programmed = e.counts.program.total() * e.drive.geometry.page_size().get();
     (written > 0).then(|| programmed as f64 / written as f64)

@@ -2,7 +2,7 @@
 
 use super::SectionAbout;
 use crate::result::evidence::Evidence;
-use ftl::Kit;
+use ftl::PolicyTypes;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::number(
     "x",
@@ -13,7 +13,7 @@ pub(crate) const ABOUT: SectionAbout = SectionAbout::number(
 
 pub(crate) type Section = Option<f64>;
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let counts = e.counts;
     let programmed = counts.program.total() - counts.padding.total();
     (counts.host_pages > 0).then(|| programmed as f64 / counts.host_pages as f64)

@@ -7,7 +7,7 @@ use crate::host::Overload;
 use crate::result::evidence::Evidence;
 use crate::result::shape::{Declared, table};
 use crate::sim::{Class, Stats, WorkLeft};
-use ftl::Kit;
+use ftl::PolicyTypes;
 use kernel::{Bytes, Time, TimeSum};
 use policies::{Family, Wanted};
 use serde_json::{Value as Json, json};
@@ -122,8 +122,8 @@ pub(crate) fn declared() -> Json {
     codes::ALL.iter().map(code).collect()
 }
 
-/// The run counts to its last program; above this share of it for the write buffer alone, after the
-/// last request was done, its rates are no longer what the host saw.
+/// The run counts to its last program. Above this share of it for the write buffer alone, after the
+/// last request was done, its rates differ from those that the host saw.
 const SHARE_OF_DRAINING: f64 = 0.01;
 
 /// Work that is left after a run, as a share of the time that all dies had, above which the run's rates are
@@ -134,75 +134,75 @@ const SHARE_OF_WORK_LEFT: f64 = 0.01;
 const SAMPLES_BEHIND: u64 = 10;
 
 /// Takes a warning: its code and its text.
-pub(crate) type Tell<'a> = &'a mut dyn FnMut(Code, String);
+pub(crate) type Warn<'a> = &'a mut dyn FnMut(Code, String);
 
 /// Tells what it finds in the evidence: nothing, mostly.
-type Rule<K> = fn(&Evidence<'_, K>, Tell<'_>);
+type Rule<K> = fn(&Evidence<'_, K>, Warn<'_>);
 
-fn rules<K: Kit>() -> [Rule<K>; 18] {
+fn rules<K: PolicyTypes>() -> [Rule<K>; 18] {
     [
-        |e, tell| of_the_drive(e.drive, tell),
+        |e, warn| of_the_drive(e.drive, warn),
         policies_without_requests,
-        |e, tell| e.steadiness.warn(tell),
+        |e, warn| e.steadiness.warn(warn),
         read_nothing_written,
         buffer_never_filled,
         buffer_drained,
         no_time,
         not_repeatable,
         victim_overridden,
-        |e, tell| lifetime::warn(e.drive, e.stats, e.sim, tell),
+        |e, warn| lifetime::warn(e.drive, e.stats, e.sim, warn),
         unmapped_reads,
         partial_writes,
         queue_limit,
         overloaded,
         closed_loop,
         misaligned,
-        |e, tell| few_samples(e.stats, Class::Read, "reads", tell),
-        |e, tell| few_samples(e.stats, Class::Write, "writes", tell),
+        |e, warn| few_samples(e.stats, Class::Read, "reads", warn),
+        |e, warn| few_samples(e.stats, Class::Write, "writes", warn),
     ]
 }
 
 /// Every warning of a run, but for the work that it left: the drive has yet to do that.
-pub(crate) fn of<K: Kit>(evidence: &Evidence<'_, K>) -> Section {
-    listed(|tell| rules().into_iter().for_each(|rule| rule(evidence, tell)))
+pub(crate) fn of<K: PolicyTypes>(evidence: &Evidence<'_, K>) -> Section {
+    listed(|warn| rules().into_iter().for_each(|rule| rule(evidence, warn)))
 }
 
-fn listed(all: impl FnOnce(Tell<'_>)) -> Section {
+fn listed(all: impl FnOnce(Warn<'_>)) -> Section {
     let mut list = Vec::new();
     all(&mut |code, text| list.push(Warning { code: code.name, text }));
     list
 }
 
 impl Drive {
-    /// What is known before a run: where a setting changes nothing in it, or holds the rest of the
-    /// drive back. A list, as results have it.
+    /// Warnings known before a run: settings that change nothing in it, or limit the rest of the
+    /// drive. A list, as results have it.
     pub fn warnings(&self) -> Json {
-        listed(|tell| of_the_drive(self, tell)).value()
+        listed(|warn| of_the_drive(self, warn)).value()
     }
 
-    /// What a fast-forward that simulates nothing warns of.
+    /// The warnings of a fast-forward that simulates nothing.
     pub(crate) fn warnings_unsimulated(&self) -> Json {
-        let unasked = |tell: Tell<'_>| {
-            self.unasked().into_iter().for_each(|text| tell(codes::IDLE_POLICY, text));
+        let unasked = |warn: Warn<'_>| {
+            self.unasked().into_iter().for_each(|text| warn(codes::IDLE_POLICY, text));
         };
         listed(unasked).value()
     }
 }
 
-fn of_the_drive(drive: &Drive, tell: Tell<'_>) {
+fn of_the_drive(drive: &Drive, warn: Warn<'_>) {
     if let Some(text) = drive.small_buffer() {
-        tell(codes::SMALL_BUFFER, text);
+        warn(codes::SMALL_BUFFER, text);
     }
     if let Some(text) = drive.spare_in_reserve() {
-        tell(codes::SPARE_IN_RESERVE, text);
+        warn(codes::SPARE_IN_RESERVE, text);
     }
     for text in drive.idle_policies() {
-        tell(codes::IDLE_POLICY, text);
+        warn(codes::IDLE_POLICY, text);
     }
 }
 
 /// Policies that change nothing without requests of a kind that the run had none of.
-fn policies_without_requests<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn policies_without_requests<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     if e.stats.served == 0 {
         return;
     }
@@ -216,7 +216,7 @@ fn policies_without_requests<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
             Wanted::Flows if one_flow => "all requests were of one flow",
             Wanted::Urgent | Wanted::Flows => continue,
         };
-        tell(codes::IDLE_POLICY, format!("`{name}` changed nothing in this run: {why}"));
+        warn(codes::IDLE_POLICY, format!("`{name}` changed nothing in this run: {why}"));
     }
 }
 
@@ -224,9 +224,9 @@ fn policies_without_requests<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 pub(crate) fn of_work_left(left: WorkLeft, drive: &Drive, end: Time) -> Section {
     let seconds = left.die_time.as_secs_f64();
     let had = end.as_secs_f64() * drive.geometry.dies() as f64;
-    listed(|tell| {
+    listed(|warn| {
         if seconds > SHARE_OF_WORK_LEFT * had {
-            tell(
+            warn(
                 codes::WORK_LEFT,
                 format!(
                     "when the run ended, the drive still had to move {} pages and erase {} blocks. \
@@ -240,10 +240,10 @@ pub(crate) fn of_work_left(left: WorkLeft, drive: &Drive, end: Time) -> Section 
     })
 }
 
-fn read_nothing_written<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn read_nothing_written<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     let of = |class: Class| e.stats.classes[class].requests;
     if of(Class::Write) > 0 && of(Class::Read) > 0 && !e.sim.read_what_it_wrote() {
-        tell(
+        warn(
             codes::NO_READ_OF_WRITTEN,
             "no read met a page that was written during the run: where and how pages are written \
              could not matter to a read, other than by waiting"
@@ -252,14 +252,14 @@ fn read_nothing_written<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     }
 }
 
-fn buffer_never_filled<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn buffer_never_filled<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     let writes = &e.stats.classes[Class::Write];
     if let Some(buffer) = e.sim.buffer()
         && buffer.most < buffer.places
         && writes.requests > 0
     {
         let took = writes.latency.sum() > TimeSum::ZERO;
-        tell(
+        warn(
             codes::BUFFER_NEVER_FILLED,
             format!(
                 "the write buffer never filled: {} of its {} pages were taken at most, so no \
@@ -276,50 +276,50 @@ fn buffer_never_filled<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     }
 }
 
-fn buffer_drained<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn buffer_drained<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     let (drain, end) = (e.sim.drain().as_secs_f64(), e.sim.end().as_secs_f64());
     if drain > SHARE_OF_DRAINING * end {
-        tell(
+        warn(
             codes::BUFFER_DRAINED,
             format!(
                 "the last request was done after {:.3} s, and the write buffer was empty after \
-                 {end:.3} s: the run counts to its last program, so requests and bytes per second \
-                 are those of the flash below the buffer, not what the host saw",
+                 {end:.3} s. The run counts to its last program, so requests and bytes per second \
+                 are those of the flash below the buffer, not those that the host saw",
                 end - drain
             ),
         );
     }
 }
 
-fn no_time<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn no_time<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     if e.sim.end() == Time::ZERO && e.stats.served > 0 {
-        tell(
+        warn(
             codes::NO_TIME,
-            "the run took no time, as no request needed flash: it has no rates, and nothing can be \
-             said about years (see precondition.fill and ftl.unmapped-read)"
+            "the run took no time, because no request needed flash. So it has no rates and no \
+             lifetime (see precondition.fill and ftl.unmapped-read)"
                 .into(),
         );
     }
 }
 
-fn not_repeatable<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn not_repeatable<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     for (family, name) in e.drive.policies.unrepeatable() {
-        tell(
+        warn(
             codes::NOT_REPEATABLE,
             format!(
-                "the policy `{}={name}` ran from memory, not from a file as it is now: the \
-                 configuration alone cannot make this result again, and the state before the run \
-                 was not kept",
+                "the policy `{}={name}` ran from memory, not from a file as it is now. So the \
+                 configuration alone cannot reproduce this result, and the state before the run was \
+                 not stored",
                 family.name()
             ),
         );
     }
 }
 
-fn victim_overridden<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn victim_overridden<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     if e.counts.overridden > 0 {
         let (name, _) = e.drive.policies.get(Family::Victim);
-        tell(
+        warn(
             codes::VICTIM_OVERRIDDEN,
             format!(
                 "{} times `{name}` chose so many blocks in a row that free nothing that the block \
@@ -330,10 +330,10 @@ fn victim_overridden<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     }
 }
 
-fn unmapped_reads<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn unmapped_reads<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     let stats = e.stats;
     if stats.host_page_reads > 0 && stats.unmapped_reads * 100 > stats.host_page_reads {
-        tell(
+        warn(
             codes::UNMAPPED_READS,
             format!(
                 "{:.1} % of the page reads met pages that hold nothing (see precondition.fill and \
@@ -345,7 +345,7 @@ fn unmapped_reads<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 }
 
 /// Writes of parts of what is mapped, each with a read before it.
-fn partial_writes<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn partial_writes<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     let (reads, writes) = (e.stats.rmw_reads, e.counts.host_pages);
     if reads * 100 <= writes {
         return;
@@ -362,7 +362,7 @@ fn partial_writes<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     } else {
         format!("they begin and end at multiples of {}", Bytes::new(unit))
     };
-    tell(
+    warn(
         codes::PARTIAL_WRITES,
         format!(
             "{share:.1} % of the page writes were read-modify-writes: the host wrote a part of {}, \
@@ -372,9 +372,9 @@ fn partial_writes<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     );
 }
 
-fn queue_limit<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn queue_limit<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     if e.stats.limited > 0 {
-        tell(
+        warn(
             codes::QUEUE_LIMIT,
             format!(
                 "{} requests arrived while {} were inside the drive, and waited outside",
@@ -384,13 +384,13 @@ fn queue_limit<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     }
 }
 
-fn overloaded<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn overloaded<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     if let Some(over) = e.sim.overload() {
-        tell(codes::OVERLOADED, could_not_keep_up(&over));
+        warn(codes::OVERLOADED, could_not_keep_up(&over));
     }
 }
 
-/// What is said of a drive that could not keep up.
+/// The message about a drive that could not keep up.
 fn could_not_keep_up(over: &Overload) -> String {
     let (arriving, behind) = (over.arriving.as_secs_f64(), over.behind.as_secs_f64());
     let n = over.arrivals as f64;
@@ -400,10 +400,10 @@ fn could_not_keep_up(over: &Overload) -> String {
         rate => format!("{rate:.4} a second"),
     };
     format!(
-        "requests arrived faster than the drive serves them: {}, and {} were served; {} were \
-         outstanding as the last arrived ({:.0} on average over the first quarter), and the drive \
-         went on for {behind:.3} s. Latency grew as long as they arrived: it says how long the run \
-         was rather than how quick the drive is (see host.speed)",
+        "requests arrived faster than the drive serves them (arrivals: {}; completions: {}). {} were \
+         outstanding as the last arrived ({:.0} on average over the first quarter), and the \
+         drive worked for {behind:.3} s more. Latency grew as long as they arrived, so it depends \
+         on the length of the run rather than on the drive (see host.speed)",
         rate(arriving),
         rate(arriving + behind),
         over.outstanding,
@@ -411,10 +411,10 @@ fn could_not_keep_up(over: &Overload) -> String {
     )
 }
 
-fn closed_loop<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn closed_loop<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     let asked_again = !e.about.timed && e.about.closed.is_empty();
     if e.drive.host.mode == HostMode::QueueDepth && asked_again {
-        tell(
+        warn(
             codes::CLOSED_LOOP,
             format!(
                 "the workload has no arrival times: a request arrives as one of the {} places in \
@@ -425,11 +425,11 @@ fn closed_loop<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     }
 }
 
-fn misaligned<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+fn misaligned<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     let (shift, best) = e.alignment.best_shift();
     let (aligned, total) = (e.alignment.aligned(), e.alignment.total());
     if shift > 0 && best * 2 > total && best > aligned {
-        tell(
+        warn(
             codes::MISALIGNED,
             format!(
                 "{:.0} % of the requests start {} bytes past a 4 KiB boundary; `--set \
@@ -441,7 +441,7 @@ fn misaligned<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     }
 }
 
-fn few_samples(stats: &Stats, class: Class, name: &str, tell: Tell<'_>) {
+fn few_samples(stats: &Stats, class: Class, name: &str, warn: Warn<'_>) {
     let latency = &stats.classes[class].latency;
     let n = latency.count();
     if n > 0 && n < SAMPLES_BEHIND * 10_000 {
@@ -451,7 +451,7 @@ fn few_samples(stats: &Stats, class: Class, name: &str, tell: Tell<'_>) {
             1_000..10_000 => "nothing above p99",
             _ => "nothing above p99.9",
         };
-        tell(
+        warn(
             codes::FEW_SAMPLES,
             format!("{n} {name}: {trusted} has {SAMPLES_BEHIND} samples beyond it"),
         );

@@ -3,7 +3,7 @@
 use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use ftl::Kit;
+use ftl::PolicyTypes;
 
 pub(crate) const ABOUT: SectionAbout =
     SectionAbout::section("Wear of the blocks in this run, over all blocks.");
@@ -48,7 +48,7 @@ table! {
     }
 }
 
-pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Section {
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let array = e.sim.ftl().array();
     let (erases, thousandths) = (array.erases().as_slice(), array.wear().as_slice());
     BlockWear {

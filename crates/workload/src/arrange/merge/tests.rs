@@ -35,7 +35,7 @@ fn merging_is_sorting_by_time_and_part_with_every_part_in_its_region() {
             sizes.iter().enumerate().map(|(i, n)| random(seed, &format!("part {i}"), *n)).collect();
         let begins = |i: usize| Dur::ns(1000 + (i as u64 * 37) % 500);
         let prio = |i: usize| if i % 3 == 1 { Some(Prio::High) } else { None };
-        let parts = lists.iter().enumerate().map(|(i, requests)| Part {
+        let parts = lists.iter().enumerate().map(|(i, requests)| MergedPart {
             workload: list(&format!("part {i}"), requests),
             begins: begins(i),
             prio: prio(i),
@@ -77,7 +77,7 @@ fn a_merged_workload_is_known_by_the_digests_of_its_parts() {
     };
     let (one, two) = ("0 0 16 8 0\n", "0 0 16 8 1\n");
     let merged = |texts: &[&str]| {
-        let parts = texts.iter().map(|text| Part::new(trace(text))).collect();
+        let parts = texts.iter().map(|text| MergedPart::new(trace(text))).collect();
         Merge::new("m", parts).unwrap().about().clone()
     };
     let about = merged(&[one, two]);
@@ -89,7 +89,7 @@ fn a_merged_workload_is_known_by_the_digests_of_its_parts() {
 
     // A part without a digest leaves the whole without one, and another format is said.
     let requests = random(1, "p", 3);
-    let parts = vec![Part::new(trace(one)), Part::new(list("l", &requests))];
+    let parts = vec![MergedPart::new(trace(one)), MergedPart::new(list("l", &requests))];
     let about = Merge::new("m", parts).unwrap().about().clone();
     assert_eq!((about.sha256, about.format.as_str()), (None, "mixed"));
 }
@@ -101,7 +101,7 @@ fn a_stand_in_among_the_parts_is_not_forgotten() {
         fn about(&self) -> &About {
             &self.1
         }
-        fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
             self.0.open()
         }
     }
@@ -113,7 +113,8 @@ fn a_stand_in_among_the_parts_is_not_forgotten() {
         fitted_to: "a table".into(),
     };
     let about = About { stand_in: Some(stand_in.clone()), span: None, ..stood.about().clone() };
-    let parts = vec![Part::new(list("l", &requests)), Part::new(Box::new(Stood(stood, about)))];
+    let parts =
+        vec![MergedPart::new(list("l", &requests)), MergedPart::new(Box::new(Stood(stood, about)))];
     let merged = Merge::new("m", parts).unwrap();
     assert_eq!(merged.about().stand_in, Some(stand_in));
     // The part that does not know its address space was read through.
@@ -132,7 +133,7 @@ fn what_cannot_be_merged_is_refused() {
             prio: Prio::Normal,
             flow: 0,
         };
-        Part::new(list("far", &[request]))
+        MergedPart::new(list("far", &[request]))
     };
     for (parts, word) in
         [(vec![], "nothing to merge"), (vec![far((1 << 62) - 1024), far(1 << 20)], "pass 4 EiB")]

@@ -15,12 +15,12 @@ fn portion(all: &[Request], of: u32, seed: u64, pages: u32) -> Portion {
 }
 
 /// Byte for byte: which bytes of the part an operation touches, found page by page.
-fn by_page(how: How, r: &Request) -> Vec<(u64, u64)> {
+fn by_page(spec: Spec, r: &Request) -> Vec<(u64, u64)> {
     (r.offset / PAGE..r.end().div_ceil(PAGE))
-        .filter(|page| how.drawn(page / how.of) == *page && page / how.of < how.groups)
+        .filter(|page| spec.drawn(page / spec.of) == *page && page / spec.of < spec.groups)
         .map(|page| {
             let (start, end) = (r.offset.max(page * PAGE), r.end().min((page + 1) * PAGE));
-            let shift = (page - page / how.of) * PAGE;
+            let shift = (page - page / spec.of) * PAGE;
             (start - shift, end - shift)
         })
         .collect()
@@ -44,10 +44,10 @@ fn a_request_keeps_what_it_has_in_the_pages_that_were_drawn() {
         let mut flushes = 0;
         let mut kept = Vec::new();
         for r in &all {
-            let pieces = by_page(part.how, r);
+            let pieces = by_page(part.spec, r);
             // Consecutive groups, so one range.
             assert!(pieces.windows(2).all(|w| w[0].1 == w[1].0), "{r:?}: {pieces:?}");
-            let found = part.how.part(r, &mut flushes);
+            let found = part.spec.part(r, &mut flushes);
             let range = found.map(|f| (f.offset, f.end()));
             assert_eq!(range, pieces.first().map(|p| (p.0, pieces.last().unwrap().1)), "{r:?}");
             kept.extend(found);

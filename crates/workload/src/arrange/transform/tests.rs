@@ -68,14 +68,14 @@ impl Workload for Cut {
         &self.0
     }
 
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(CutSource(0)))
     }
 }
 
 struct CutSource(u32);
 
-impl Source for CutSource {
+impl RequestSource for CutSource {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.0 += 1;
         if self.0 > 1 {

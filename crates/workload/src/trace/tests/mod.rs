@@ -23,7 +23,7 @@ const NO_OPTIONS: ReadOptions = ReadOptions {
     process: None,
     flow_by: None,
     skip_bad: false,
-    tally: Tally::NONE,
+    tally: ReadTally::NONE,
 };
 
 #[expect(clippy::needless_pass_by_value, reason = "options are written where they are used")]
@@ -80,7 +80,7 @@ const FEW_ENOUGH: usize = packed::MOST / 18;
 fn what_is_read_is_counted() {
     let text = long();
     let lines = text.split(|&byte| byte == b'\n').count() as u64 - 1;
-    let options = ReadOptions { tally: Tally::new(), ..NO_OPTIONS };
+    let options = ReadOptions { tally: ReadTally::new(), ..NO_OPTIONS };
     let trace = open_bytes("t", text.into(), &options).unwrap();
     let surveyed = options.tally.records();
     assert!(surveyed > lines / 2 && surveyed <= lines, "{surveyed} of {lines}");
@@ -330,8 +330,9 @@ fn what_is_kept_is_what_is_read() {
     let again = |bytes: &[u8], options: &ReadOptions| {
         let stored = Stored::memory("t", bytes.into()).unwrap();
         let trace = open(stored, options).unwrap();
-        let Trace { stored, format, known, options, regions, whose, .. } = &trace;
-        let mut read = reading(stored, (*format, *known), options, regions, whose.clone()).unwrap();
+        let Trace { stored, format, known, options, regions, flow_of_owner, .. } = &trace;
+        let mut read =
+            reading(stored, (*format, *known), options, regions, flow_of_owner.clone()).unwrap();
         let opened = drain(&mut *trace.open().unwrap()).unwrap();
         assert_eq!(opened, drain(&mut *read).unwrap());
         assert_eq!(Some(opened.len() as u64), trace.about().requests);

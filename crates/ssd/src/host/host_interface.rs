@@ -1,5 +1,5 @@
-//! What lies between the host and the drive's work: the controller, whose cores take commands, and
-//! the link, which carries data. Both serve what came first first.
+//! The host interface: the controller, whose cores take commands, and the link, which carries data.
+//! Both serve in order of arrival.
 //!
 //! A command goes through a core before anything else happens to it. Data of a write then go over the
 //! link, page by page, before their pages enter; data of a read go over it as each page is there. A
@@ -14,10 +14,10 @@ use nand::Cause;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is carried of a command without data: an entry in a submission queue of NVM Express.
+/// The bytes of a command without data: an entry in a submission queue of NVM Express.
 pub(crate) const COMMAND: Bytes = Bytes::new(64);
 
-/// What has come through.
+/// The work that has come through.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Passed {
     /// The controller has taken the command of this request.
@@ -42,7 +42,7 @@ struct OfCommand {
 }
 
 /// The controller and the link of a drive that has one of them.
-pub(crate) struct Front {
+pub(crate) struct HostInterface {
     controller: Controller,
     link: Link,
     on_their_way: BinaryHeap<OnItsWay>,
@@ -63,15 +63,15 @@ struct Controller {
 
 /// The link.
 struct Link {
-    settings: config::Link,
+    settings: config::LinkSettings,
     takes_time: bool,
     /// The way to the drive, and the way to the host; half duplex, both are the first.
     ways: [Server; 2],
 }
 
-impl Front {
-    /// What a drive has; none where neither takes time.
-    pub(crate) fn new(link: config::Link, controller: config::Controller) -> Option<Self> {
+impl HostInterface {
+    /// The interface of a drive; none if neither part takes time.
+    pub(crate) fn new(link: config::LinkSettings, controller: config::Controller) -> Option<Self> {
         let config::Controller { read, write, rate, read_latency, cores } = controller;
         let controller = Controller {
             settings: controller,
@@ -113,13 +113,13 @@ impl Front {
         self.add(at, Passed::Bare(id), now);
     }
 
-    /// So many bytes come to the link, for the drive.
+    /// `bytes` come to the link, for the drive.
     pub(crate) fn bring(&mut self, op: u32, bytes: Bytes, now: Time) {
         let at = self.link.carry(false, self.link.time(bytes), now);
         self.add(at, Passed::In(op), now);
     }
 
-    /// So many bytes come to the link, for the host.
+    /// `bytes` come to the link, for the host.
     pub(crate) fn send(&mut self, op: u32, bytes: Bytes, now: Time) {
         let at = self.link.carry(true, self.link.time(bytes), now);
         self.add(at, Passed::Out(op), now);

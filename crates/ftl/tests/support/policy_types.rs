@@ -1,6 +1,6 @@
 //! Kits whose cells remember what was written, so that a lost or mixed-up page is seen.
 
-use ftl::{Coding, Config, Cost, GcMarks, Kit, Policies, ReadDisturb, Watch, WriteCtx};
+use ftl::{Coding, Config, Cost, GcMarks, Policies, PolicyTypes, ReadDisturb, Watch, WriteCtx};
 use nand::{Geometry, Layouts, Level, Shape, Store, Versions};
 pub(crate) use policies::coding::plain::Plain;
 pub(crate) use policies::page_choice::in_order::InOrder;
@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 /// The built-in victim, placement, wear and order policies beside a test's own policies.
 pub(crate) struct Mix<C, R, D, S = Versions>(PhantomData<fn() -> (C, R, D, S)>);
 
-impl<C, R, D, S> Kit for Mix<C, R, D, S>
+impl<C, R, D, S> PolicyTypes for Mix<C, R, D, S>
 where
     C: Cost + 'static,
     R: ReadDisturb + 'static,
@@ -93,15 +93,15 @@ impl Watch for Traditional {}
 
 impl Cost for Traditional {
     fn constant(&self) -> Option<Level> {
-        Some(Level::Medium)
+        Some(Level::MediumCost)
     }
 
     fn initial(&self) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 
     fn level(&mut self, _: &WriteCtx) -> Level {
-        Level::Medium
+        Level::MediumCost
     }
 }
 

@@ -3,10 +3,10 @@
 
 use crate::config::Host;
 use kernel::{Prio, nearest};
-use workload::{About, Flow, Flows, Loop, Request, Source, TraceError};
+use workload::{About, Flow, Flows, Loop, Request, RequestSource, TraceError};
 
 /// The flows of a run.
-pub(crate) struct Tenants {
+pub(crate) struct RunFlows {
     pub(crate) flows: Vec<Flow>,
     /// The priority that requests of each have.
     priorities: Vec<Option<Prio>>,
@@ -14,7 +14,7 @@ pub(crate) struct Tenants {
     only: Option<u8>,
 }
 
-impl Tenants {
+impl RunFlows {
     /// `merges`: there are no queues of flows.
     ///
     /// # Errors
@@ -77,12 +77,18 @@ impl Tenants {
         self.flows.iter().map(|flow| flow.name.clone()).collect()
     }
 
+    /// The priority that all requests of a flow have, if the settings give it one.
+    #[inline]
+    pub(crate) fn priority(&self, flow: u8) -> Option<Prio> {
+        self.priorities.get(usize::from(flow)).copied().flatten()
+    }
+
     /// The streams of those that are heard, with the priorities that they have.
     pub(crate) fn heard(&self, Flows { open, closed }: Flows) -> Flows {
         if self.only.is_none() && self.priorities.iter().all(Option::is_none) {
             return Flows { open, closed };
         }
-        let heard = |inner| -> Box<dyn Source> {
+        let heard = |inner| -> Box<dyn RequestSource> {
             Box::new(Heard { inner, only: self.only, priorities: self.priorities.clone() })
         };
         let mut closed = closed;
@@ -94,12 +100,12 @@ impl Tenants {
 
 /// A stream of which only some are heard.
 struct Heard {
-    inner: Box<dyn Source>,
+    inner: Box<dyn RequestSource>,
     only: Option<u8>,
     priorities: Vec<Option<Prio>>,
 }
 
-impl Source for Heard {
+impl RequestSource for Heard {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         loop {
             self.inner.fill(batch)?;

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The reads.
 #[derive(Default)]
-pub(super) struct Barred {
+pub(super) struct BlockedReads {
     /// Of each page, in order: when a read came, among all that ever waited, and its operation.
     pages: BTreeMap<Lpn, VecDeque<(u64, u32)>>,
     reads: usize,
     came: u64,
 }
 
-impl Barred {
+impl BlockedReads {
     /// A read waits for its page from now on.
     pub(super) fn add(&mut self, lpn: Lpn, op: u32) {
         self.came += 1;

@@ -7,21 +7,21 @@ use nand::{BlockId, Mode};
 
 /// In-place reprogramming at a read limit.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Squeezed {
+pub(crate) struct Reprogrammed {
     asked: u64,
 }
 
-impl Watch for Squeezed {
+impl Watch for Reprogrammed {
     fn interests(&self) -> Interests {
         Interests::READ
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
-        vec![("blocks to squeeze", self.asked as f64)]
+        vec![("blocks to reprogram", self.asked as f64)]
     }
 }
 
-impl ReadDisturb for Squeezed {
+impl ReadDisturb for Reprogrammed {
     fn limit(&self, mode: Mode) -> Option<u32> {
         Some(if mode == Mode::Full { 5 } else { 20 })
     }
@@ -34,7 +34,7 @@ impl ReadDisturb for Squeezed {
         }
         self.asked += 1;
         let lost = (0..view.geometry.pages_per_block())
-            .filter(|page| !view.layouts.is_slot(Mode::Low, *page))
+            .filter(|page| !view.layouts.is_slot(Mode::LowDensity, *page))
             .collect();
         let to = Dest::Stream(StreamId::GC);
         plan.push(Step::Copy { from: block, pages: Pages::Some(lost), to });

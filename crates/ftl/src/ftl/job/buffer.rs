@@ -1,55 +1,55 @@
-//! Where one command programs several pages: those that a job has read wait for others in a tray of
-//! its own. A page moves when the tray is sealed, if the map still points at its old slot.
+//! If one command programs several pages, the pages that a job has read wait in a program buffer of
+//! its own. A page moves when the buffer is flushed, if the map still points at its old slot.
 //!
-//! Collection pads nothing: what is left of a block when the others have moved waits for pages of the
-//! next victim, and the block is *owed* until then. Where the plane has enough free blocks after that,
-//! the next victim is given back, with what it still holds.
+//! Collection adds no padding. When the other pages of a block have moved, the rest waits for pages
+//! of the next victim. The block is *owed* until then. If the plane then has enough free blocks,
+//! the next victim is given back with its remaining pages.
 
-use super::plan::At;
-use super::{After, Collect, Condition, JobId, Leaving, Next, Task, Then};
-use crate::{Cost, Dest, Ftl, FtlView, Kit, Lpn, Pages, StreamId};
+use super::plan::PlanStage;
+use super::{After, Collect, JobCondition, JobId, Leaving, Next, Task, Then};
+use crate::{Cost, Dest, Ftl, FtlView, Lpn, Pages, PolicyTypes, StreamId};
 use kernel::Time;
 use nand::{BlockId, Ppn, Slots, Source};
 
-/// So many slots before they are read, the map entries of their pages are asked for: a block of many
-/// pages has more of them than a cache holds.
+/// The map entries of pages are prefetched this number of slots before they are read. A block of
+/// many pages has more entries than a cache holds.
 pub(super) const AHEAD: u32 = 256;
 
-/// The tray of a job, and what of it is being programmed.
-pub(super) struct Load<D> {
+/// The program buffer of a job, and its slots that are being programmed.
+pub(super) struct JobBuffer<D> {
     /// Pages that were read, in the order in which they were: the slots that they leave.
     read: Vec<(Ppn, D)>,
     /// The same while a whole page is programmed from the register in which it was read.
     apart: Vec<(Ppn, D)>,
     /// Those that a command programs now, in the order of their slots.
-    sealed: Vec<(Lpn, Ppn, D)>,
-    /// Blocks whose last pages wait in the tray, and who needs their space.
-    owed: Vec<(BlockId, Source)>,
+    flushed: Vec<(Lpn, Ppn, D)>,
+    /// Blocks whose last pages wait in the buffer, and the sources that need their space.
+    unfinished: Vec<(BlockId, Source)>,
 }
 
-impl<D> Default for Load<D> {
+impl<D> Default for JobBuffer<D> {
     fn default() -> Self {
-        Self { read: Vec::new(), apart: Vec::new(), sealed: Vec::new(), owed: Vec::new() }
+        Self { read: Vec::new(), apart: Vec::new(), flushed: Vec::new(), unfinished: Vec::new() }
     }
 }
 
-impl<D> Load<D> {
+impl<D> JobBuffer<D> {
     pub(super) fn is_empty(&self) -> bool {
         self.read.is_empty()
     }
 
     /// Whether the last pages of a block wait for those of the next.
     #[inline]
-    pub(super) fn owes(&self) -> bool {
-        !self.owed.is_empty()
+    pub(super) fn has_unfinished(&self) -> bool {
+        !self.unfinished.is_empty()
     }
 
     /// How many blocks do.
-    pub(super) fn owed(&self) -> usize {
-        self.owed.len()
+    pub(super) fn unfinished(&self) -> usize {
+        self.unfinished.len()
     }
 
-    /// What waits makes way for a page that is programmed by itself.
+    /// Waiting pages make way for a page that is programmed by itself.
     fn set_apart(&mut self) {
         std::mem::swap(&mut self.read, &mut self.apart);
     }
@@ -62,7 +62,7 @@ impl<D> Load<D> {
 
     /// The slot that the `nth` page being programmed came from.
     pub(super) fn came_from(&self, nth: u32) -> Option<Ppn> {
-        self.sealed.get(nth as usize).map(|(_, from, _)| *from)
+        self.flushed.get(nth as usize).map(|(_, from, _)| *from)
     }
 }
 
@@ -76,10 +76,10 @@ impl Leaving {
     }
 }
 
-impl<K: Kit> Ftl<K> {
+impl<K: PolicyTypes> Ftl<K> {
     /// Begins to read those of a page's slots that leave, from the first of them on: one sensing in each
     /// plane of the block.
-    pub(super) fn load_page(&mut self, id: JobId, block: BlockId, slot: u32, to: Dest) -> Next {
+    pub(super) fn read_page(&mut self, id: JobId, block: BlockId, slot: u32, to: Dest) -> Next {
         let geometry = self.space.geometry;
         let row = geometry.slots_per_page();
         let end = slot - slot % row + row;
@@ -92,10 +92,10 @@ impl<K: Kit> Ftl<K> {
             return Next::Yield;
         }
         if self.jobs.copyback.is_some() {
-            self.stays(id, geometry.ppn(block, slot), slots.count_ones());
+            self.decide_copyback(id, geometry.ppn(block, slot), slots.count_ones());
         }
         let slots = Slots::of_page(geometry.ppn(block, slot), slots);
-        let next = self.read_slots(id, slots, After::Load { to });
+        let next = self.read_slots(id, slots, After::Fill { to });
         if next == Next::Start {
             self.map.prefetch_owners(block, slot + AHEAD..end + AHEAD);
             if let Some(pages) = self.jobs.get_mut(id).task.pages() {
@@ -107,39 +107,45 @@ impl<K: Kit> Ftl<K> {
 
     /// Slots of a page have been read. They are programmed, if that is enough for a command. `None`: the task
     /// goes on.
-    pub(super) fn loaded(&mut self, id: JobId, slots: Slots, to: Dest, now: Time) -> Option<Next> {
+    pub(super) fn page_read(
+        &mut self,
+        id: JobId,
+        slots: Slots,
+        to: Dest,
+        now: Time,
+    ) -> Option<Next> {
         let from = slots.first;
-        let stays = self.jobs.copyback.is_some() && self.jobs.get(id).stays;
+        let copyback = self.jobs.copyback.is_some() && self.jobs.get(id).copyback;
         let job = self.jobs.get_mut(id);
         job.after = After::Nothing;
         if let Task::Plan(run) = &mut job.task {
             run.copied += 1;
         }
-        if stays {
-            job.load.set_apart();
+        if copyback {
+            job.buffer.set_apart();
         }
         for ppn in slots.iter() {
             let data = self.space.read(ppn, job.tag.source);
-            job.load.read.push((ppn, data));
+            job.buffer.read.push((ppn, data));
         }
         self.unpin(from);
-        let next = self.program_load(id, to, false, now);
-        if !stays {
+        let next = self.program_buffered(id, to, false, now);
+        if !copyback {
             return next;
         }
-        self.jobs.get_mut(id).load.put_back();
+        self.jobs.get_mut(id).buffer.put_back();
         if next != Some(Next::Start) {
-            self.leaves_the_register(id);
+            self.note_data_out(id);
             return next;
         }
         let slots = self.jobs.get(id).operation.slots.expect("a program has its slots");
-        self.copies_back(id, from, slots.first);
+        self.note_copyback(id, from, slots.first);
         Some(self.program(id, slots))
     }
 
-    /// Programs what is in the tray, if that is enough for a command or the `last`; what of it was
-    /// written by the host meanwhile is dropped. `None`: the task goes on.
-    pub(super) fn program_load(
+    /// Programs the waiting pages, if they are enough for a command or the `last`. Pages that the
+    /// host wrote meanwhile are dropped. `None`: the task continues.
+    pub(super) fn program_buffered(
         &mut self,
         id: JobId,
         to: Dest,
@@ -148,12 +154,12 @@ impl<K: Kit> Ftl<K> {
     ) -> Option<Next> {
         let (job, unit) = (self.jobs.get_mut(id), self.space.unit() as usize);
         job.after = After::Nothing;
-        if job.load.read.len() < unit && !last {
+        if job.buffer.read.len() < unit && !last {
             return None;
         }
         let (tag, plane) = (job.tag, job.plane);
         self.drop_stale(id);
-        let read = &self.jobs.get(id).load.read;
+        let read = &self.jobs.get(id).buffer.read;
         if read.is_empty() || (read.len() < unit && !last) {
             return None;
         }
@@ -161,17 +167,17 @@ impl<K: Kit> Ftl<K> {
         let Some(to_ppn) = self.place_move(plane, first, to, tag, now) else {
             return self.without_slots(id, to);
         };
-        let load = &mut self.jobs.get_mut(id).load;
-        let pages = load.read.len().min(unit);
-        let (mut read, mut sealed) =
-            (std::mem::take(&mut load.read), std::mem::take(&mut load.sealed));
+        let buffer = &mut self.jobs.get_mut(id).buffer;
+        let pages = buffer.read.len().min(unit);
+        let (mut read, mut flushed) =
+            (std::mem::take(&mut buffer.read), std::mem::take(&mut buffer.flushed));
         for (i, (from, data)) in (0..).zip(read.drain(..pages)) {
             let lpn = self.map.owner(from).expect("a valid slot has an owner");
             self.commit_move(lpn, from, Ppn::from_u32(to_ppn.as_u32() + i), tag, now);
-            sealed.push((lpn, from, data));
+            flushed.push((lpn, from, data));
         }
         let job = self.jobs.get_mut(id);
-        (job.load.read, job.load.sealed) = (read, sealed);
+        (job.buffer.read, job.buffer.flushed) = (read, flushed);
         job.after = After::Written;
         Some(self.program(id, Slots::run(to_ppn, pages as u32)))
     }
@@ -187,21 +193,21 @@ impl<K: Kit> Ftl<K> {
     ) -> Option<Next> {
         self.drop_stale(id);
         let job = self.jobs.get_mut(id);
-        if job.load.is_empty() {
+        if job.buffer.is_empty() {
             return self.emptied(id, block, then, now);
         }
         let (Task::Collect(collect), Then::Erase(needed_by)) = (&mut job.task, then) else {
-            return self.program_load(id, to, true, now);
+            return self.program_buffered(id, to, true, now);
         };
         *collect = Collect::Choose;
-        job.load.owed.push((block, needed_by));
+        job.buffer.unfinished.push((block, needed_by));
         None
     }
 
-    /// What the host has written meanwhile is not moved.
+    /// Drops the pages that the host has written meanwhile.
     fn drop_stale(&mut self, id: JobId) {
         let (geometry, map) = (self.space.geometry, &self.map);
-        let read = &mut self.jobs.get_mut(id).load.read;
+        let read = &mut self.jobs.get_mut(id).buffer.read;
         let all = read.len();
         read.retain(|(from, _)| {
             let (block, slot) = geometry.split(*from);
@@ -216,14 +222,14 @@ impl<K: Kit> Ftl<K> {
     pub(super) fn free_owed(&mut self, id: JobId) -> Option<Next> {
         self.drop_stale(id);
         let geometry = self.space.geometry;
-        let load = &mut self.jobs.get_mut(id).load;
-        let waits = |block| load.read.iter().any(|(from, _)| geometry.block_of(*from) == block);
-        let at = load.owed.iter().position(|(block, _)| !waits(*block))?;
-        let (block, needed_by) = load.owed[at];
+        let buffer = &mut self.jobs.get_mut(id).buffer;
+        let waits = |block| buffer.read.iter().any(|(from, _)| geometry.block_of(*from) == block);
+        let at = buffer.unfinished.iter().position(|(block, _)| !waits(*block))?;
+        let (block, needed_by) = buffer.unfinished[at];
         if self.space.blocks.pins(block) > 0 {
-            return Some(self.jobs.park(id, Condition::Pins(block)));
+            return Some(self.jobs.park(id, JobCondition::Pins(block)));
         }
-        load.owed.remove(at);
+        buffer.unfinished.remove(at);
         Some(self.erase(id, block, needed_by))
     }
 
@@ -248,22 +254,22 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// There is no next victim for the last pages of a block: they are programmed as they are.
-    pub(super) fn pad_load(&mut self, id: JobId, now: Time) -> Option<Next> {
-        self.program_load(id, Dest::Stream(StreamId::GC), true, now)
+    pub(super) fn pad_buffered(&mut self, id: JobId, now: Time) -> Option<Next> {
+        self.program_buffered(id, Dest::Stream(StreamId::GC), true, now)
     }
 
-    /// What a command of the job programmed is there.
+    /// A command of the job has been programmed.
     pub(super) fn written(&mut self, id: JobId, to: Ppn, now: Time) {
         let job = self.jobs.get_mut(id);
         job.after = After::Nothing;
-        let (tag, mut sealed) = (job.tag, std::mem::take(&mut job.load.sealed));
-        self.jobs.counts.moved[tag.source] += sealed.len() as u64;
-        self.space.pad(sealed.len() as u32, tag.source);
-        self.unit_done(to, sealed.drain(..).map(|(lpn, _, data)| (lpn, data)), tag, now);
-        self.jobs.get_mut(id).load.sealed = sealed;
+        let (tag, mut flushed) = (job.tag, std::mem::take(&mut job.buffer.flushed));
+        self.jobs.counts.moved[tag.source] += flushed.len() as u64;
+        self.space.pad(flushed.len() as u32, tag.source);
+        self.unit_done(to, flushed.drain(..).map(|(lpn, _, data)| (lpn, data)), tag, now);
+        self.jobs.get_mut(id).buffer.flushed = flushed;
     }
 
-    /// There are no slots for the pages in the tray: as [`Ftl::without_slot`].
+    /// There are no slots for the waiting pages: as [`Ftl::without_slot`].
     #[cold]
     fn without_slots(&mut self, id: JobId, to: Dest) -> Option<Next> {
         let geometry = self.space.geometry;
@@ -273,20 +279,20 @@ impl<K: Kit> Ftl<K> {
         match &mut job.task {
             Task::Collect(_) => job.after = After::Seal { to },
             Task::Plan(run) => {
-                let first = job.load.read.drain(..).map(|(from, _)| geometry.split(from).1).min();
+                let first = job.buffer.read.drain(..).map(|(from, _)| geometry.split(from).1).min();
                 match &mut run.at {
-                    At::Pages(Leaving { then: Then::Stay, cursor, .. }) => {
+                    PlanStage::Pages(Leaving { then: Then::Stay, cursor, .. }) => {
                         *cursor = first.unwrap_or(*cursor);
                     }
-                    At::Pages(Leaving { block, dest, .. }) => {
+                    PlanStage::Pages(Leaving { block, dest, .. }) => {
                         given_back = Some(*block);
-                        run.at = At::Retake(*block, *dest);
+                        run.at = PlanStage::Retake(*block, *dest);
                     }
                     _ => {}
                 }
             }
             Task::Rewrite(_) => {
-                self.jobs.counts.dropped += job.load.read.drain(..).count() as u64;
+                self.jobs.counts.dropped += job.buffer.read.drain(..).count() as u64;
                 return None;
             }
         }
@@ -296,7 +302,7 @@ impl<K: Kit> Ftl<K> {
         Some(self.jobs.park(id, self.space_in(plane)))
     }
 
-    /// Pages are to be written anew, as many as a command programs, if the policy wants so many.
+    /// Re-writes pages, as many as a command programs, if the policy wants that number.
     pub(super) fn rewrite_several(
         &mut self,
         id: JobId,
@@ -304,7 +310,7 @@ impl<K: Kit> Ftl<K> {
         now: Time,
     ) -> Option<Next> {
         let job = self.jobs.get(id);
-        let (home, begun) = (job.home, !job.load.is_empty());
+        let (home, begun) = (job.home, !job.buffer.is_empty());
         let mut next = next;
         while begun && next.is_none_or(|lpn| self.is_loaded(id, lpn)) {
             let view = FtlView::of(&self.space, &self.map, &self.reads);
@@ -316,18 +322,19 @@ impl<K: Kit> Ftl<K> {
         self.jobs.get_mut(id).task = Task::Rewrite(next);
         let to = Dest::Stream(StreamId::HOST);
         let Some(from) = next.and_then(|lpn| self.find(lpn)) else {
-            return if begun { self.program_load(id, to, true, now) } else { Some(Next::Done) };
+            return if begun { self.program_buffered(id, to, true, now) } else { Some(Next::Done) };
         };
-        let next = self.read_slots(id, Slots::one(from), After::Load { to });
+        let next = self.read_slots(id, Slots::one(from), After::Fill { to });
         if next != Next::Wait {
             self.jobs.get_mut(id).task = Task::Rewrite(None);
         }
         Some(next)
     }
 
-    /// Whether a page waits in the job's tray: a policy may want again what is not written yet.
+    /// Whether a page waits in the job's buffer. A policy may request a page again before it is
+    /// written.
     fn is_loaded(&self, id: JobId, lpn: Lpn) -> bool {
-        let read = &self.jobs.get(id).load.read;
+        let read = &self.jobs.get(id).buffer.read;
         self.map.lookup(lpn).is_some_and(|at| read.iter().any(|(from, _)| *from == at))
     }
 }

@@ -1,0 +1,37 @@
+//! The time that a session took, for the part of a result that says so.
+
+use rustix::time::{ClockId, clock_gettime};
+use ssd::WallTimes;
+use std::time::{Duration, Instant};
+
+/// Runs since a drive was asked for.
+pub(crate) struct SessionClock {
+    start: Instant,
+    ready: Instant,
+    cpu: Duration,
+}
+
+impl SessionClock {
+    pub(crate) fn start() -> Self {
+        let now = Instant::now();
+        Self { start: now, ready: now, cpu: of_this_process() }
+    }
+
+    /// The drive is filled and aged.
+    pub(crate) fn ready(self) -> Self {
+        Self { ready: Instant::now(), ..self }
+    }
+
+    /// Until now. The time of the processor is that of the whole program.
+    pub(crate) fn times(&self) -> WallTimes {
+        WallTimes {
+            wall: self.start.elapsed().as_secs_f64(),
+            cpu: of_this_process().saturating_sub(self.cpu).as_secs_f64(),
+            running: self.ready.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+fn of_this_process() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
+}

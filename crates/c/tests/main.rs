@@ -1,0 +1,7 @@
+//! The C interface: it is what its header says, wrong calls are errors, and programs in C use it.
+
+#![allow(unsafe_code, reason = "it calls what C calls")]
+
+mod calls;
+mod header;
+mod programs;

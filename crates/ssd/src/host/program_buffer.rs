@@ -1,0 +1,163 @@
+//! Program buffers. If one command programs several pages, writes wait in memory for others to be
+//! programmed with.
+//!
+//! A page that is overwritten there, or given up, never reaches flash. Its operation stays as a
+//! superseded write and is done with the others. A buffer is *flushed* when it is full or due.
+//! Missing pages are then padding.
+
+use crate::ops::Ops;
+use ftl::Lpn;
+use kernel::Time;
+
+/// One program buffer.
+#[derive(Default)]
+struct ProgramBuffer {
+    pages: Vec<Lpn>,
+    /// The operation of each page.
+    ops: Vec<u32>,
+    /// Those whose pages were written over or given up.
+    superseded: Vec<u32>,
+    /// When it is flushed though it is not full.
+    due: Option<Time>,
+}
+
+/// The program buffers of a drive. Those of urgent writes, if these have blocks of their own, come
+/// last.
+pub(crate) struct ProgramBuffers {
+    each: Vec<ProgramBuffer>,
+    /// Pages of a full program buffer.
+    size: usize,
+    /// Operations in all of them.
+    held: usize,
+}
+
+impl ProgramBuffers {
+    /// Empty program buffers of `size` pages.
+    pub(crate) fn new(program_buffers: usize, size: u32) -> Self {
+        let each = (0..program_buffers).map(|_| ProgramBuffer::default()).collect();
+        Self { each, size: size as usize, held: 0 }
+    }
+
+    /// Whether writes wait for others at all.
+    #[inline]
+    pub(crate) fn are_used(&self) -> bool {
+        self.size > 1
+    }
+
+    /// Operations in program buffers.
+    #[inline]
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Whether a page waits in a program buffer: in `at`, or in that of urgent writes beside it.
+    #[inline]
+    pub(crate) fn find(&self, at: usize, apart: usize, lpn: Lpn) -> Option<usize> {
+        let mut both = [at, at + apart].into_iter().filter(|at| *at < self.each.len());
+        both.find(|at| self.each[*at].pages.contains(&lpn))
+    }
+
+    /// Puts a write into a program buffer. Returns whether that is full now.
+    pub(crate) fn add(&mut self, at: usize, lpn: Lpn, op: u32, ops: &mut Ops) -> bool {
+        let program_buffer = &mut self.each[at];
+        self.held += 1;
+        if let Some(place) = program_buffer.pages.iter().position(|page| *page == lpn) {
+            let before = std::mem::replace(&mut program_buffer.ops[place], op);
+            ops[before].superseded = true;
+            program_buffer.superseded.push(before);
+        } else {
+            program_buffer.pages.push(lpn);
+            program_buffer.ops.push(op);
+        }
+        program_buffer.pages.len() == self.size
+    }
+
+    /// The host gave a page up.
+    pub(crate) fn drop_page(&mut self, at: usize, lpn: Lpn, ops: &mut Ops) {
+        let program_buffer = &mut self.each[at];
+        let place =
+            program_buffer.pages.iter().position(|page| *page == lpn).expect("it was found there");
+        program_buffer.pages.remove(place);
+        let op = program_buffer.ops.remove(place);
+        ops[op].superseded = true;
+        program_buffer.superseded.push(op);
+    }
+
+    /// A program buffer that is not empty is flushed at `due` at the latest.
+    pub(crate) fn flush_at(&mut self, at: usize, due: Time) {
+        let program_buffer = &mut self.each[at];
+        if !program_buffer.ops.is_empty() || !program_buffer.superseded.is_empty() {
+            program_buffer.due = Some(program_buffer.due.map_or(due, |known| known.min(due)));
+        }
+    }
+
+    /// The same of all.
+    pub(crate) fn flush_all_at(&mut self, due: Time) {
+        (0..self.each.len()).for_each(|at| self.flush_at(at, due));
+    }
+
+    /// Whether only superseded writes are left in a program buffer.
+    pub(crate) fn is_given_up(&self, at: usize) -> bool {
+        self.each[at].pages.is_empty()
+    }
+
+    /// The program buffer with most pages, the first of several.
+    pub(crate) fn fullest(&self) -> usize {
+        let most = (0..self.each.len()).rev().max_by_key(|at| self.each[*at].pages.len());
+        most.expect("there are program buffers")
+    }
+
+    /// When the next is due.
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        self.each.iter().filter_map(|program_buffer| program_buffer.due).min()
+    }
+
+    /// One that is due.
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<usize> {
+        self.each.iter().position(|program_buffer| program_buffer.due.is_some_and(|due| due <= now))
+    }
+
+    /// Empties a program buffer. Returns the first of its operations as a group, those with pages
+    /// first, in order.
+    pub(crate) fn take(&mut self, at: usize, ops: &mut Ops) -> Option<u32> {
+        let program_buffer = &mut self.each[at];
+        self.held -= program_buffer.ops.len() + program_buffer.superseded.len();
+        program_buffer.due = None;
+        program_buffer.pages.clear();
+        let mut all = program_buffer.ops.drain(..).chain(program_buffer.superseded.drain(..));
+        let first = all.next()?;
+        let mut last = first;
+        for op in all {
+            ops.set_also(last, op);
+            last = op;
+        }
+        Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::{Owner, PageOp};
+    use kernel::Prio;
+    use nand::Verb;
+
+    #[test]
+    fn the_fullest_is_the_first_with_most_pages() {
+        let (mut program_buffers, mut ops) = (ProgramBuffers::new(4, 8), Ops::new());
+        let mut lay = |program_buffers: &mut ProgramBuffers, at: usize, page: u32| {
+            let lpn = Lpn::from_u32(page);
+            let op =
+                PageOp::new(Owner::Host(0), Verb::Program, Prio::Normal, Some(lpn), Time::ZERO);
+            let op = ops.add(op);
+            program_buffers.add(at, lpn, op, &mut ops)
+        };
+        for (page, at, fullest) in [(0, 2, 2), (1, 1, 1), (2, 3, 1), (3, 3, 3), (4, 2, 2)] {
+            assert!(!lay(&mut program_buffers, at, page));
+            assert_eq!(program_buffers.fullest(), fullest, "after page {page}");
+        }
+        // A page that is overwritten takes no more space, and does not count as another page.
+        assert!(!lay(&mut program_buffers, 3, 2));
+        assert_eq!((program_buffers.fullest(), program_buffers.held()), (2, 6));
+    }
+}
