@@ -35,6 +35,7 @@ OPEN = tuple((Path(__file__).parent / "prose-open.txt").read_text("utf-8").split
 
 GENERATED = (
     "CHANGELOG.md",
+    "docs/history/0.1.md",
     "docs/ldpc/ldpc.md",
     "docs/papers.md",
     "docs/results.md",

@@ -127,6 +127,15 @@ WARNINGS: Mapping[str, Explained] = {
         "the other is programmed: buffer.units-per-die = 2, instead of buffer.size.",
         True,
     ),
+    "spare-in-reserve": Explained(
+        "Garbage collection keeps `ftl.gc.stop` blocks of each plane free, and the host and "
+        "collection each write into an open one. These blocks hold no old data. They do not become "
+        "fewer as `geometry.blocks-per-plane` does, so a drive that is made small loses spare, and "
+        "its write amplification is higher than that of the large drive.",
+        "Give the spare factor that the warning names, or more blocks: `geometry.pages-per-block` "
+        "makes a drive as small, and leaves the share of the reserve as it was.",
+        True,
+    ),
     "idle-policy": Explained(
         "A policy, or a part of it, had no effect, because the drive or the requests gave it no "
         "choice. Results equal those of the family's default policy, or differ only by the "

@@ -136,7 +136,7 @@ impl<K: PolicyTypes> Sim<K> {
             unmapped_read: drive.ftl.unmapped_read,
             pending_read: drive.ftl.pending_read,
             clock: Clock::new(geometry.dies(), drive.cache.is_some()),
-            requests: Requests::new(),
+            requests: Requests::new(drive.host.queue_limit),
             closed: false,
             apart: host_interface.is_some(),
             host_interface,
