@@ -510,7 +510,7 @@ FAILS = {
         f"{CHOOSE}return plane.gain.argmax() if plane.index else plane.blocks[0]",
         "if it is a position, return `plane.blocks[",
     ),
-    "no block at all": ("victim", f"{CHOOSE}return -1", "returned -1, which is none"),
+    "no block at all": ("victim", f"{CHOOSE}return -1", "returned -1, which is not among"),
     "a fraction": ("victim", f"{CHOOSE}return plane.wear[0]", "which is not among the"),
     "an open block": (
         "victim",
