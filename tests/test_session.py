@@ -154,7 +154,7 @@ def test_completions_have_their_tokens_and_latencies() -> None:
     ],
 )
 def test_a_wrong_request_is_an_error_and_changes_nothing(wrong: dict[str, Any], words: str) -> None:
-    request = {"op": "read", "offset": 0, "length": 512} | wrong
+    request: dict[str, Any] = {"op": "read", "offset": 0, "length": 512} | wrong
     results = []
     for tries in (0, 3):
         with Session("agcr", set=SMALL, flows=["a", "b"]) as session:
@@ -244,7 +244,7 @@ def test_what_a_policy_raises_is_raised_by_the_call() -> None:
 
 def test_a_second_thread_is_refused_and_does_not_wait_for_ever() -> None:
     session = Session("agcr", set=SMALL)
-    said = []
+    said: list[str] = []
 
     class Meddling(policy.Victim):
         def choose(self, plane: policy.Plane, demand: str, random: policy.Random) -> int:
@@ -317,7 +317,7 @@ def test_an_environment_may_begin_late_and_its_unit_must_be_known() -> None:
     env = simpy.Environment(initial_time=1000)
     drive = Drive(env, Session("agcr", set=SMALL), "us")
     assert drive.session.now_ns == 0
-    done = env.run(drive.read(0, 4096))
+    done: Any = env.run(drive.read(0, 4096))
     assert done.at_ns == done.latency_ns == (env.now - 1000) * 1000
     with pytest.raises(InputError, match="`h` is not a unit of time"):
         Drive(env, drive.session, "h")

@@ -6,6 +6,7 @@ from typing import Any, Self, TypedDict, final, type_check_only
 
 from numpy import bool_, float64, int64, str_, uint64
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 from floatgate.policy.finder import Finder
 
@@ -623,6 +624,7 @@ def fast_forward(
     finder: Finder,
 ) -> str: ...
 
+@disjoint_base
 class SessionBase:
     """A drive to which a program submits requests one by one; `floatgate.Session` opens it."""
 

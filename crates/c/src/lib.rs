@@ -565,3 +565,43 @@ pub unsafe extern "C" fn floatgate_result_json(
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nobody knows how to make the engine panic from outside, so the panic is planted.
+    #[test]
+    fn a_panic_is_an_error_and_ends_the_session() {
+        let settings =
+            [c"precondition.fill=none".as_ptr(), c"geometry.blocks-per-plane=16".as_ptr()];
+        let options = FloatgateOptions {
+            abi_version: FLOATGATE_ABI_VERSION,
+            flow_count: 0,
+            seed: 0,
+            settings: settings.as_ptr(),
+            policies: ptr::null(),
+            flows: ptr::null(),
+            record: ptr::null(),
+            setting_count: 2,
+            policy_count: 0,
+            has_seed: 0,
+            reserved: [0; 7],
+        };
+        let mut session = ptr::null_mut();
+        // SAFETY: everything is as the header says.
+        let code =
+            unsafe { floatgate_open(c"agcr".as_ptr(), &raw const options, &raw mut session) };
+        assert_eq!(code, 0);
+        assert_eq!(floatgate_advance(session, 10), 0);
+        let internal = Status::Internal as c_int;
+        assert_eq!(on(session, |_| panic!("planted {}", 7)), internal);
+        // SAFETY: it is a text until the next call.
+        let words = unsafe { CStr::from_ptr(floatgate_last_error()) };
+        assert_eq!(words, c"a bug of floatgate: planted 7");
+        assert_eq!(floatgate_advance(session, 20), internal);
+        assert_eq!(floatgate_close(session), 0);
+        assert_eq!(floatgate_advance(session, 20), Status::Handle as c_int);
+        assert_eq!(call(|| panic!("alone")), internal);
+    }
+}

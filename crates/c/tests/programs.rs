@@ -94,7 +94,7 @@ fn the_example_in_c_reads_and_writes() {
     fs::remove_dir_all(folder).expect("it is there");
 }
 
-/// The two ways in which a build finds the library: pkg-config, and CMake that asks it.
+/// The two ways in which a build finds the library: pkg-config, and `CMake` that asks it.
 #[test]
 fn a_build_finds_the_library_by_pkg_config_and_by_cmake() {
     if !there_is("pkg-config") || !there_is("cmake") || !there_is("cc") {
@@ -124,7 +124,7 @@ fn a_build_finds_the_library_by_pkg_config_and_by_cmake() {
     fs::remove_dir_all(folder).expect("it is there");
 }
 
-/// The module of SystemC: each thread sees the latencies that the result has.
+/// The module of `SystemC`: each thread sees the latencies that the result has.
 #[test]
 fn threads_of_systemc_share_a_drive() {
     let folder = scratch("systemc");

@@ -39,7 +39,7 @@ pub(crate) fn convert(
         rows.push(now);
         let mut goes_on = true;
         if rows.len() == CHUNK {
-            let full = std::mem::replace(&mut rows, ArrivalRows::default());
+            let full = std::mem::take(&mut rows);
             goes_on = sink(RunTable::Requests, full.columns(&about.flows));
         }
         rows.push(later);

@@ -155,7 +155,7 @@ impl PySession {
         let columns = py.detach(|| {
             self.with(|embedded| {
                 let look = &mut || {
-                    raised = Python::attach(|py| py.check_signals()).err();
+                    raised = Python::attach(Python::check_signals).err();
                     raised.is_none() && !self.outside.is_stopped()
                 };
                 embedded.advance(until, look).map_err(of_refused)?;
@@ -203,7 +203,7 @@ impl PySession {
                 running,
             });
             let text = report.value().to_string();
-            // The table is whole now, and whoever asked for it moves it into its place.
+            // The table is complete now, and the caller moves it into its place.
             if let Ok(mut record) = self.record.lock() {
                 record.take().map(std::mem::forget).unwrap_or_default();
             }
@@ -274,6 +274,10 @@ impl PySession {
             Some(FlowName::Name(name)) => {
                 let found = self.flows.iter().position(|known| *known == name);
                 found.map(|n| n as u64).ok_or_else(|| {
+                    if self.flows.is_empty() {
+                        let what = format!("flow `{name}`: the session was opened without `flows`");
+                        return input(code::UNKNOWN_NAME, what);
+                    }
                     let hint = ssd::kernel::hint(&name, self.flows.iter().map(String::as_str));
                     input(code::UNKNOWN_NAME, format!("`{name}` is not a flow; {hint}"))
                 })?
