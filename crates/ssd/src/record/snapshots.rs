@@ -117,8 +117,7 @@ impl Snapshots {
 
     /// A row for each block of the first instant, and for each that changed of every other.
     pub(super) fn blocks(&self, words: &Words) -> Vec<Column> {
-        let rows =
-            || self.taken.iter().flat_map(|s| s.changed.iter().map(move |row| (s.at, row)));
+        let rows = || self.taken.iter().flat_map(|s| s.changed.iter().map(move |row| (s.at, row)));
         let mut columns = vec![
             Column::u64("at_ns", rows().map(|(at, _)| at.as_ns()).collect()),
             Column::u32("block", rows().map(|(_, (b, _))| *b).collect()),
