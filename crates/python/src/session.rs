@@ -155,7 +155,7 @@ impl PySession {
         let columns = py.detach(|| {
             self.with(|embedded| {
                 let look = &mut || {
-                    raised = Python::attach(Python::check_signals).err();
+                    raised = Python::attach(|py| py.check_signals().err());
                     raised.is_none() && !self.outside.is_stopped()
                 };
                 embedded.advance(until, look).map_err(of_refused)?;
