@@ -47,6 +47,7 @@ __all__ = [
     "fit",
     "formats",
     "generators",
+    "inherited",
     "ldpc_facts",
     "ldpc_frames",
     "ldpc_interval",
