@@ -490,8 +490,8 @@ def test_what_cannot_be_served_is_refused_in_words(floatgate: Floatgate, tmp_pat
         ((drive, "--record", "file"), "file: "),
         ((drive, "--clock", "slow"), "`slow` is not a clock"),
         ((drive, "--clock", "real:slowdown=0"), "between"),
-        ((drive, "--set", "precondition.fill=touched"), "live"),
-        ((drive, "--policy", "cost=oracle"), "must know the requests"),
+        ((drive, "--set", "precondition.fill=touched"), "touched"),
+        ((drive, "--policy", "cost=oracle"), "`oracle` must know the requests"),
         (("nodrive",), "neither a drive file"),
     ]:
         ended = floatgate("serve", *words, "--json")
