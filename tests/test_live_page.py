@@ -189,7 +189,7 @@ def test_words_choose_runs() -> None:
     assert variants(every, "nothing-like-it") == []
     for asked, words in (
         ("wafff<2", "`wafff` is not a measure, nor a number of these results; did you mean `waf`?"),
-        ("waf<much", "`waf<much`: `much` is no number"),
+        ("waf<much", "`waf<much`: `much` is not a number"),
         ("'open", "a quote is not closed"),
     ):
         with pytest.raises(InputError, match=re.escape(words)):
@@ -268,7 +268,9 @@ def test_the_page_filters_sorts_and_compares(
     assert browser.run(FIRST_COLUMN) == ["0.18", "0.2", "0.3"]  # victim is the same in all
     assert browser.problems() == []
     browser.run(TYPE.format("'victim=fifo waf<no'"))
-    wait_for(lambda: "is no number" in browser.run("document.getElementById('wrong').textContent"))
+    wait_for(
+        lambda: "is not a number" in browser.run("document.getElementById('wrong').textContent")
+    )
     assert len(browser.run(FIRST_COLUMN)) == 3
     browser.run(TYPE.format("''"))
     settled(browser, "Shown: 6 of 6 runs.")

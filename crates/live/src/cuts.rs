@@ -133,8 +133,9 @@ struct History {
     answered: usize,
 }
 
-/// A command on its way: the versions that it brings, as sector and place in its history, whether they
-/// are safe once it is answered, and, of a flush, what was answered when it was sent.
+/// A command on its way. It has the versions that it brings (as sector and place in its history)
+/// and whether they are safe once it is answered. A flush has the commands that were answered when
+/// it was sent.
 #[derive(Default)]
 struct Sent {
     brings: Vec<(usize, usize)>,

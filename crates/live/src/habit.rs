@@ -21,7 +21,7 @@ pub(crate) struct Habit {
     in_time: bool,
     /// When the last answer went out.
     answered: Option<Instant>,
-    /// With so many commands inside, or fewer, it asks again at once; `None`: nobody knows.
+    /// With this number of commands inside, or fewer, it asks again at once; `None`: not known.
     refills: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ impl Habit {
         self.answered = Some(now);
     }
 
-    /// With so many commands inside, until when it may be about to ask again.
+    /// The time until which it may be about to ask again, with `inside` commands inside.
     pub(crate) fn awaited(&self, inside: u32) -> Option<Instant> {
         let asks = self.burst == 0 && self.refills.is_some_and(|most| inside <= most);
         self.answered.filter(|_| asks).map(|at| at + GRACE)
@@ -65,8 +65,9 @@ impl Habit {
 mod tests {
     use super::*;
 
-    /// Waits that a client lets expire which has `depth` commands inside, and sends `burst` of them as soon
-    /// as there is room for as many, over so many bursts. The first burst is all that it has inside.
+    /// Waits that expire for a client with `depth` commands inside. It sends `burst` of them as
+    /// soon as there is space for as many, in `bursts` bursts. The first burst is all that it has
+    /// inside.
     fn expired(depth: u32, burst: u32, bursts: u32, late: Duration) -> u32 {
         let (mut habit, mut now) = (Habit::default(), Instant::now());
         let (mut inside, mut expired) = (0, 0);

@@ -1,8 +1,9 @@
 //! A drive that programs can mount: an NBD server around a drive in simulated time.
 //!
-//! The only crate that knows wall clocks and sockets. [`wire`] is the protocol as a function of bytes;
-//! [`DriveData`] has the data, those that survive a loss of power and those that do not yet; the rest
-//! is one loop. Requests are recorded, and `floatgate run` of the recording gives the same result.
+//! The only crate that knows wall clocks and sockets. [`wire`] is the protocol as a function of
+//! bytes. [`DriveData`] has the data: those that survive a loss of power, and those that do not
+//! yet. The rest is one loop. Requests are recorded, and `floatgate run` of the recording gives the
+//! same result.
 
 #![allow(clippy::disallowed_methods, reason = "this crate is where wall time is read")]
 

@@ -48,7 +48,9 @@ fn refused(what: String) -> io::Error {
 fn make_way(path: &Path) -> io::Result<()> {
     let Ok(meta) = path.symlink_metadata() else { return Ok(()) };
     if !meta.file_type().is_socket() {
-        return Err(refused("something that is no socket lies there, and is left as it is".into()));
+        return Err(refused(
+            "the path has something that is not a socket, and it is left as it is".into(),
+        ));
     }
     match UnixStream::connect(path) {
         Ok(_) => Err(refused("a server listens there already".into())),
@@ -84,8 +86,8 @@ impl Listener {
         let found: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
         if !insecure && found.iter().any(|at| !at.ip().is_loopback()) {
             return Err(refused(
-                "this is beyond loopback, and there is no encryption and no password: whoever reaches \
-                 it reads and writes the drive. `--insecure` allows it"
+                "this is beyond loopback, and there is no encryption and no password: everyone who \
+                 reaches it can read and write the drive. `--insecure` allows it"
                     .into(),
             ));
         }

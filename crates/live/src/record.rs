@@ -1,7 +1,9 @@
-//! The requests of a live drive, as a trace: the text of `blkparse`, in which every request has its simulated
-//! time in nanoseconds, and its connection as its process: `connection-3` with the number 3, so that each can
-//! be a flow of its own. The last line is a flush. Beside it lie the drive as a file, so that `floatgate run REC.toml REC` makes the run
-//! again, and what was done through the control socket, a line for each.
+//! The requests of a live drive, as a trace in the text of `blkparse`. Every request has its
+//! simulated time in nanoseconds. Its connection is its process, `connection-3` with the number 3,
+//! so each can be a flow of its own. The last line is a flush.
+//!
+//! Two files lie beside it. One is the drive, so `floatgate run REC.toml REC` repeats the run. The
+//! other has a line for each action on the control socket.
 
 use crate::store::KnownPages;
 use sha2::{Digest, Sha256};
@@ -47,7 +49,7 @@ struct Files {
 }
 
 impl Drop for Files {
-    /// A recording of nothing is none.
+    /// A recording without requests is removed.
     fn drop(&mut self) {
         if !self.used {
             remove(&self.paths);
@@ -215,9 +217,9 @@ impl RequestRecording {
         if let Some(known) = &known
             && known.name != recording.name
         {
-            let what = "this is not the recording that the data in the store come from: the state of \
-                        the drive would not fit them; name the recording of the last server of this \
-                        store, or a new file";
+            let what = "this is not the recording that the data in the store come from, so the state \
+                        of the drive would not fit them. Name the recording of the last server of \
+                        this store, or a new file";
             return Err(fail_trace(wrong(what.into())));
         }
         let whole = recording.take_in(&trace).map_err(fail_trace)?;

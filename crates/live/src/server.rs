@@ -1,5 +1,5 @@
-//! Sockets around a drive: one loop, one thread. What clients send is decoded and goes in; what is done
-//! goes back; in between the clock decides how far simulated time may go.
+//! Sockets around a drive: one loop, one thread. Commands of clients are decoded and go in, and
+//! answers go back. In between the clock decides how far simulated time may go.
 
 use crate::clock::{TimePace, WallClock};
 use crate::control::{self, Line};
@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Connections at once, of each kind.
 const MOST_CLIENTS: usize = 64;
-/// A connection may have so many bytes inside and unsent before its next command is taken: one command
-/// of the greatest size.
+/// The bytes that a connection may have inside and unsent before its next command is taken: one
+/// command of the greatest size.
 const MOST_BYTES: u64 = 32 << 20;
 /// The least number of bytes that a command counts as.
 const LEAST_BYTES: u64 = 4096;
@@ -32,8 +32,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const FAREWELL: Duration = Duration::from_secs(5);
 /// The system wakes a thread late by up to so much: for the rest of a wait the loop stays awake.
 const AWAKE: Duration = Duration::from_micros(120);
-/// So many lines of a connection to the control socket are answered in a turn of the loop: whoever sends
-/// more waits, and clients do not.
+/// The lines of a connection to the control socket that are answered in a turn of the loop. A
+/// client of it that sends more waits, and clients of the drive do not.
 const LINES: usize = 8;
 /// An answer is late if it left later than this share of its latency, in wall time.
 const LATE: f64 = 0.05;

@@ -73,8 +73,8 @@ impl DriveData {
         }
     }
 
-    /// The drive has given a range up, by the `serial`th command. What lies in whole pages is gone at
-    /// once, as the map survives; a part of a page goes with what is next safe of it.
+    /// The drive has given a range up, by the `serial`th command. Data of whole pages is gone at
+    /// once, as the map survives. A part of a page goes with the next safe data of the page.
     pub fn trim(&mut self, serial: u64, offset: u64, len: u64) -> io::Result<()> {
         let end = offset + len;
         let (first, last) = (offset.next_multiple_of(self.page), end / self.page * self.page);
@@ -147,8 +147,8 @@ impl DriveData {
         Ok(())
     }
 
-    /// The writes of a page up to the `upto`th command are safe. What the store does not take stays
-    /// here, and is owed to it.
+    /// The writes of a page up to the `upto`th command are safe. Data that the store does not
+    /// accept stays here, and is owed to it.
     pub fn promote(&mut self, page: u32, upto: u64) -> io::Result<()> {
         let Some(waiting) = self.newer.get_mut(&page) else { return Ok(()) };
         let mut result = Ok(());

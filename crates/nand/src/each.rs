@@ -158,6 +158,7 @@ macro_rules! keys {
 
             #[inline(always)]
             fn place(self, _: $crate::KeyPlace) -> usize {
+                #[allow(clippy::enum_variant_names, reason = "they are those of the keys")]
                 enum Place { $($Key),+ }
                 // The same number; of a cast the compiler knows that it is a place of the array.
                 let place = match self {

@@ -39,8 +39,8 @@ fn parsed<T: FromStr<Err: Display>>(what: &str, text: &str) -> PyResult<T> {
     text.parse().map_err(|e| InputError::new_err(format!("`{text}` is no {what}: {e}")))
 }
 
-/// The drive that lends a generator its capacity and seed. What else it is made of cannot matter,
-/// so setting it is a mistake.
+/// The drive that lends a generator its capacity and seed. Its other settings have no effect, so
+/// setting them is a mistake.
 pub(crate) fn lender(drive: &str, set: &[String], outside: &Arc<Outside>) -> PyResult<Drive> {
     if let Some(other) = set.iter().find(|s| !s.trim_start().starts_with("workload.")) {
         return Err(InputError::new_err(format!(

@@ -116,7 +116,7 @@ pub(crate) fn of_run(error: &RunError) -> PyErr {
         RunError::Workload(e) => of_trace(e),
         RunError::Unknown(said) => workload(code::UNKNOWN_NAME, said),
         RunError::Generator(said) => workload(code::WORKLOAD, said),
-        // Whoever stopped it has raised already, and is heard first.
+        // The code that stopped it has raised already, and its exception is reported first.
         RunError::Stopped => InternalError::new_err("stopped by nobody"),
     }
 }

@@ -116,9 +116,8 @@ mod _core {
         lists::formats()
     }
 
-    /// What `--columns` says: of each column what it holds, its name or number, the unit in
-    /// nanoseconds or bytes (0: dates; nothing: it is not said), and words for operations with
-    /// their numbers.
+    /// The meaning of `--columns`. Each column has its content, its name or number, and its unit in
+    /// nanoseconds or bytes (0: dates; None: not given). Operations have words with their numbers.
     #[pyfunction]
     fn columns(text: &str) -> PyResult<Vec<lists::NamedColumn>> {
         lists::columns(text).map_err(InputError::new_err)
@@ -156,8 +155,8 @@ mod _core {
         name.map_or_else(|| Some(ssd::config::chips()), ssd::config::chip).map(|c| c.to_string())
     }
 
-    /// What the test bench finds out about a built-in chip with so many samples and blocks of each,
-    /// as JSON; nothing if there is none of that name.
+    /// The results of the test bench for a built-in chip, with numbers of samples and of blocks of
+    /// each, as JSON; None if there is no chip of that name.
     #[pyfunction]
     #[pyo3(signature = (name, *, samples, blocks, seed, progress, finder))]
     fn bench(
@@ -300,11 +299,13 @@ mod _core {
         })
     }
 
-    /// Whether a run can start, and what it will be, found out without starting it; as JSON:
-    /// `config`, its resolved drive; `workload`, what is known of it, or null where only a run can
-    /// tell what is wrong with it; `state`, the name of the preconditioned drive that it shares
-    /// with others, if any; `memory`, the bytes that simulating it takes at most; `repeatable`,
-    /// whether its name says all that goes in.
+    /// Whether a run can start, and its facts, found without starting it, as JSON:
+    ///
+    /// * `config`: its resolved drive.
+    /// * `workload`: its known facts, or null if only a run can find its mistakes.
+    /// * `state`: the name of the preconditioned drive that it shares with others, if any.
+    /// * `memory`: the greatest number of bytes that simulating it needs.
+    /// * `repeatable`: whether its name covers all of its inputs.
     #[pyfunction]
     #[pyo3(signature = (
         drive, workload, *, build, set, policy, seed, reading, cache, progress, finder
@@ -360,11 +361,11 @@ mod _core {
         Ok(value.to_string())
     }
 
-    /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept,
-    /// and how much they may take; `rows` is called with the name of a table, one of `tables`, and
-    /// some rows of it; `finder` finds policies in Python. With `years` the run is to name years,
-    /// on a part of the drive where that is enough; the text says why there is no model of the
-    /// cells, and is empty where there is one.
+    /// One run; its result as JSON. `cache` names the folder of preconditioned drives, and its
+    /// greatest size. `rows` is called with the name of a table, one of `tables`, and some rows of
+    /// it. `finder` finds policies in Python. With `years` the run computes a lifetime, on a part
+    /// of the drive if that is enough. The text is the reason for having no model of the cells, and
+    /// is empty if there is one.
     #[pyfunction]
     #[pyo3(signature = (
         drive, workload, *, build, set, policy, seed, reading, cache, progress, rows, tables, finder,

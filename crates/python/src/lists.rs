@@ -21,7 +21,7 @@ pub(crate) fn formats() -> Vec<(&'static str, &'static str)> {
 /// with their numbers.
 pub(crate) type NamedColumn = (&'static str, String, Option<u64>, Option<Vec<(String, usize)>>);
 
-/// What `--columns` says.
+/// The meaning of `--columns`.
 pub(crate) fn columns(text: &str) -> Result<Vec<NamedColumn>, String> {
     let columns: Columns = text.parse()?;
     let one = |(place, role): &(ColumnPlace, ColumnRole)| {

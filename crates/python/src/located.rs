@@ -6,9 +6,9 @@ use ssd::config::{self, ConfigErrorKind, Mark, Node, TextPlace, TomlTable, Value
 
 type Located<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Vec<(usize, String)>);
 
-/// The content of a TOML text: tables, lists, texts, numbers and truth values as Python has them;
-/// the line, from 1, in which each key and each element of a list begins, by the way to it, keys
-/// and positions; and what is wrong, by line: then the others are not whole.
+/// The content of a TOML text: tables, lists, texts, numbers and truth values as Python values.
+/// Then the line, from 1, in which each key and each element of a list begins, by its path of keys
+/// and positions. Then the mistakes, by line; with mistakes, the others are not complete.
 #[pyfunction]
 pub(crate) fn located<'py>(py: Python<'py>, text: &str) -> PyResult<Located<'py>> {
     let starts = text.match_indices('\n').map(|(at, _)| at + 1).collect();

@@ -17,7 +17,7 @@ pub(crate) fn check(drive: &Drive) -> PyResult<()> {
     }
     let said = format!(
         "a drive of {} pages takes up to {:.1} GB of memory to simulate, and the system does not \
-         give it; fewer blocks (geometry.blocks-per-plane) or larger pages (geometry.page-size) \
+         give it. Fewer blocks (geometry.blocks-per-plane) or larger pages (geometry.page-size) \
          need less",
         drive.geometry.pages(),
         bytes as f64 * 1e-9,

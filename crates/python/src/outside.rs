@@ -50,8 +50,8 @@ impl Outside {
         raised.map_or(Ok(()), Err)
     }
 
-    /// Whose mistake it is that a check of the engine failed, if it may be a policy's: `message` is
-    /// what the check reported.
+    /// The author of the mistake behind a failed check of the engine, if it may be a policy's.
+    /// `message` is the report of the check.
     pub(crate) fn blame(&self, message: &str) -> PyResult<()> {
         self.verdict()?;
         let trusted = self.trusted.lock().unwrap_or_else(PoisonError::into_inner);

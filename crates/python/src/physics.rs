@@ -102,14 +102,14 @@ impl Cell {
     }
 }
 
-/// Time of programming with steps of so many volts, in microseconds (AGCR Eq. 1).
+/// Time of programming with steps of `volts`, in microseconds (AGCR Eq. 1).
 #[pyfunction]
 #[pyo3(signature = (step_volts, *, gamma = 150.0))]
 pub(crate) fn program_us(step_volts: f64, gamma: f64) -> PyResult<f64> {
     Ok(physics::program_us(gamma, step(step_volts)?))
 }
 
-/// Time of reading with so many sensings at each boundary, in microseconds (AGCR Eq. 2).
+/// Time of reading with `sensings` at each boundary, in microseconds (AGCR Eq. 2).
 #[pyfunction]
 pub(crate) fn read_us(sensings: u32) -> f64 {
     physics::ReadCost::AGCR.read_us(sensings)

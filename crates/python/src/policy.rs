@@ -209,8 +209,8 @@ impl Policy {
     }
 }
 
-/// Methods of a trait that ask the policy: `as` what Python is given, `=>` what its answer is read
-/// as, `else` what holds where it has no such method or gives no answer.
+/// Methods of a trait that ask the policy. `as` is the value for Python, `=>` is the reading of its
+/// answer, and `else` is the default without such a method or answer.
 macro_rules! asked {
     () => {};
     (fn $name:ident(&$this:ident $(, $arg:ident: $type:ty)* $(,)?) $(-> $answer:ty)?
@@ -357,7 +357,7 @@ fn victim_of(answer: &Bound<'_, PyAny>, plane: &views::Plane) -> Result<BlockId,
     };
     let (what, n) = (shown(answer), candidates.len());
     Err(Trouble::Wrong(format!(
-        "returned {what}, which is none of the {n} numbers in `plane.blocks`{hint}"
+        "returned {what}, which is not among the {n} numbers in `plane.blocks`{hint}"
     )))
 }
 
@@ -718,9 +718,9 @@ impl ReadDisturb for Policy {
         self.kept(geometry)
     }
 
-    /// Blocks lose pages in place only by the plans of policies on the list, which see to it that
-    /// nothing lies there, and that the drive can do without: so these three say what they would
-    /// say for a policy without such plans.
+    /// Blocks lose pages in place only by the plans of policies on the list. These make sure that
+    /// the pages hold no data, and that the drive can do without. So these three answer as for a
+    /// policy without such plans.
     fn keeps(&self) -> Option<(Pool, u32)> {
         None
     }
@@ -757,7 +757,7 @@ impl ReadDisturb for Policy {
                 }
                 plan.steps.clear();
                 let must = format!(
-                    "a plan that reclaims block {block} or resets its reads: whoever reads it waits"
+                    "a plan that reclaims block {block} or resets its reads, because reads of it wait"
                 );
                 Err(wrong(a, &must))
             }, else if !ends_limit(view, block, plan) {

@@ -208,7 +208,7 @@ impl PySession {
                 running,
             });
             let text = report.value().to_string();
-            // The table is whole now, and whoever asked for it moves it into its place.
+            // The table is complete now, and the caller moves it into its place.
             if let Ok(mut record) = self.record.lock() {
                 record.take().map(std::mem::forget).unwrap_or_default();
             }

@@ -537,7 +537,7 @@ pub(crate) struct Waiting {
     since_ns: u64,
     /// Host reads that the die has begun since this came first of all but reads.
     ///
-    /// 0 for reads, and for whatever came later than another that is no read.
+    /// 0 for reads, and for operations behind another one that is not a read.
     passed: u32,
 }
 

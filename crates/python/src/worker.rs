@@ -1,7 +1,7 @@
-//! The engine at work while Python looks on. It works on a thread of its own with the
-//! interpreter released; the calling thread looks after it some ten times a second: it hears
-//! Ctrl-C at once, whatever the engine is doing, and tells how far the run has come. Rows of the
-//! run's tables go through a channel with one place: whoever takes them holds the engine back.
+//! The engine at work while Python looks on. It works on a thread of its own with the interpreter
+//! released. The calling thread checks it about ten times a second. It hears Ctrl-C at once, and
+//! reports the progress of the run. Rows of the run's tables go through a channel with one place,
+//! so a slow receiver holds the engine back.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,7 +21,7 @@ use crate::outside::Outside;
 
 /// How often the calling thread looks.
 const PERIOD: Duration = Duration::from_millis(100);
-/// How long an engine with policies in Python has to end when it is stopped: so many periods.
+/// The time that an engine with policies in Python has to end when it is stopped, in periods.
 const PATIENCE: u32 = 25;
 const SHORT_PERIOD: Duration = Duration::from_millis(20);
 
@@ -67,12 +67,13 @@ enum Said<T> {
     Done(thread::Result<PyResult<T>>),
 }
 
-/// Runs `work` with the interpreter released. `work` calls its first argument with how far it has
-/// come and stops when the answer is `false`; its second takes the rows of the run's tables, if
-/// `rows` wants them. Until it first does, `read` tells how many records it has read. What Python
-/// raises meanwhile, Ctrl-C or an exception of `progress` or `rows`, is raised here without waiting
-/// for `work`, whose result is then nobody's. Only policies in Python are interrupted, and given a
-/// moment: they should not outlive the run.
+/// Runs `work` with the interpreter released. `work` calls its first argument with its progress and
+/// stops when the answer is `false`. Its second takes the rows of the run's tables, if `rows` wants
+/// them. Before its first call, `read` gives the number of records read.
+///
+/// An exception in Python, from Ctrl-C, `progress` or `rows`, is raised here without waiting for
+/// `work`, whose result is dropped. Only policies in Python are interrupted, and get a moment: they
+/// should not outlive the run.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     outside: Arc<Outside>,

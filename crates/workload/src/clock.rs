@@ -24,7 +24,7 @@ pub(crate) fn in_time(batch: &[Request], name: &str, hint: &str) -> Result<(), T
     }
 }
 
-/// Lets requests, which are in order, come so many times as fast: each at its time divided by `speed`.
+/// Speeds up requests, which are in order: each comes at its time divided by `speed`.
 ///
 /// # Errors
 /// One comes later than the clock goes, which `name` is told for.

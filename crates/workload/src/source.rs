@@ -64,8 +64,9 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// Whether it is known, without reading it, that its reads are none and its writes are of whole pages of
-    /// `page` bytes: then nothing has to be on a drive before. `false`: it is not so, or not known.
+    /// Whether it is known, without reading it, that it has no reads and that its writes cover
+    /// whole pages of `page` bytes. Then the drive needs no data before. `false`: it is not so, or
+    /// not known.
     fn writes_whole_pages(&self, _page: Bytes) -> bool {
         false
     }
@@ -157,7 +158,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A workload has at most so many.
+    /// The greatest number of flows in a workload.
     pub const MOST: usize = 256;
     /// The greatest weight; the least is 1.
     pub const HEAVIEST: u32 = 256;

@@ -22,6 +22,8 @@
         labelColor: soft, titleColor: soft, titleFontWeight: "normal", gridColor: line,
         domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12, labelSeparation: 8,
       },
+      // A first number beside the upright axis stays below that axis's last number.
+      axisX: { labelPadding: 5 },
       axisY: { labelLimit: Math.max(120, 0.45 * width) },
       legend: {
         labelColor: ink, labelFontSize: 12, titleColor: soft, titleFontWeight: "normal",

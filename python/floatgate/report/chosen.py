@@ -68,7 +68,7 @@ def _holds(comparison: Comparison, word: str) -> Callable[[int], bool]:
         measure = find(name, comparison.runs)
         numbers = [measure.of(run) for run in comparison.runs]
     if value is None:
-        raise InputError(f"`{word}`: `{text}` is no number")
+        raise InputError(f"`{word}`: `{text}` is not a number")
     return lambda i: (number := numbers[i]) is not None and compare(number, value)
 
 

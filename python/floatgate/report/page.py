@@ -303,15 +303,31 @@ def _parameters(names: Names) -> tuple[list[str], list[list[str]]]:
 
 
 def _measures(report: Report, names: Names) -> list[tuple[str, list[str], list[Any]]]:
-    """Tables: title, headers, and for each run its number, its parameters and its cells."""
+    """Tables: title, headers, and for each run its number, its parameters and its cells.
+
+    Measures that do not fit a page of 1,200 pixels are continued in another table.
+    """
     _, parameters = _parameters(names)
     found = []
     for title, shown in columns(report.runs, report.measures):
-        rows = [
-            (i + 1, values, [cells[i] for _, cells in shown]) for i, values in enumerate(parameters)
-        ]
-        found.append((title, [measure.title for measure, _ in shown], rows))
+        words = [max(_CELL, *map(len, measure.title.split())) + 2 for measure, _ in shown]
+        parts = -(-sum(words) // _ROW)
+        size = -(-len(shown) // parts)
+        for part in (shown[at : at + size] for at in range(0, len(shown), size)):
+            rows = [
+                (i + 1, values, [cells[i] for _, cells in part])
+                for i, values in enumerate(parameters)
+            ]
+            more = "" if part[0] is shown[0] else ", continued"
+            found.append((title + more, [measure.title for measure, _ in part], rows))
     return found
+
+
+_CELL = 13
+"""Characters of a number with its unit and its change, such as `175 ms +0.1 %`."""
+
+_ROW = 120
+"""Characters of the measures in a row, which has its parameters too."""
 
 
 def _ends(comparison: Comparison, names: Names) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from floatgate.experiments import Experiment, Published
 from floatgate.report.model import Curve, Finding, Plot, Point, Report, Sheet, Table
 from floatgate.report.verdicts import judged
-from floatgate.result import measures
+from floatgate.result import measures, units
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 from floatgate.settings import same_value
@@ -228,7 +228,7 @@ class Evidence:
         if isinstance(column, Published):
             found = self.finding(column._replace(where={**where, **column.where}))
             return ", ".join(
-                percent(row.ours) if column.against else measures.UNITS[row.unit].show(row.ours)
+                percent(row.ours) if column.against else units.UNITS[row.unit].show(row.ours)
                 for row in found
                 if isinstance(row.ours, float)
             )

@@ -60,9 +60,10 @@ fn bad(what: String) -> io::Error {
 }
 
 impl FileStore {
-    /// Opens the store at `path` for a drive of `size` bytes, or makes it if nothing is there: its
-    /// bytes, what ties it to a recording, and whether it was there. A file that is no store, or one of another size, is left as it is, and so is what a
-    /// symbolic link leads to. Nobody else can open it meanwhile.
+    /// Opens the store at `path` for a drive of `size` bytes, or creates it if nothing is there.
+    /// Returns its bytes, its tie to a recording, and whether it was there. A file that is not a
+    /// store, or one of another size, is left as it is, and so is the target of a symbolic link. No
+    /// other process can open it meanwhile.
     pub fn open(path: &Path, size: u64) -> io::Result<(Self, Tie, bool)> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mode = Mode::RUSR | Mode::WUSR;
@@ -104,7 +105,7 @@ impl FileStore {
             return Err(bad("this is not a regular file".into()));
         }
         let foreign =
-            || bad(format!("this is no store of floatgate ({SCHEMA}), and is left as it is"));
+            || bad(format!("this is not a store of floatgate ({SCHEMA}), and is left as it is"));
         let mut head = [0; HEAD as usize];
         file.read_exact_at(&mut head, 0).map_err(|_| foreign())?;
         let head: Value = serde_json::from_slice(head.trim_ascii_end()).map_err(|_| foreign())?;

@@ -48,8 +48,8 @@ pub(crate) fn is_one(path: &Path) -> bool {
 }
 
 /// The metadata of the file: requests, span, whether they have times, the recorded time of the
-/// first, the stand-in's model, version and source, notes, and of each flow the name, the weight,
-/// the depth and the region.
+/// first, and notes. A stand-in has model, version and source. Each flow has its name, weight,
+/// depth and region.
 type Statement = (
     u64,
     u64,

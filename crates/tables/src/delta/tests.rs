@@ -1,4 +1,4 @@
-//! Right number? What is packed is read back by a reader of the format's page, bit by bit.
+//! Is the number right? Packed data is read back by a reader of the format's page, bit by bit.
 
 use super::*;
 

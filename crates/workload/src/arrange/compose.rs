@@ -273,7 +273,7 @@ impl Composition {
     /// Opens every part with `open` and puts them together under the name `shown`.
     ///
     /// # Errors
-    /// What is wrong with any of the parts, each with its line.
+    /// The mistakes of any of the parts, each with its line.
     pub fn open(
         &self,
         shown: &str,
@@ -363,8 +363,8 @@ impl Composition {
         Ok(Box::new(Named::new(Box::new(merged), about)))
     }
 
-    /// The name of each part's flow: what the part says, or its workload, with the number of
-    /// the part where that would be the name of two. One part alone is no flow.
+    /// The name of each part's flow: the one that the part gives, or its workload. The part's
+    /// number is added if two parts would share a name. A single part is not a flow.
     fn names(&self, opened: &[Box<dyn Workload>]) -> Vec<Option<String>> {
         let said = self.parts.iter().map(|(_, part)| part.flow.as_deref());
         let said: Vec<Option<&str>> = said.collect();
@@ -424,7 +424,7 @@ impl PartToml {
             (
                 "share",
                 no_share.is_some(),
-                format!("{} is no share; expected 0 < share < 1", no_share.unwrap_or_default()),
+                format!("{} is not a share; expected 0 < share < 1", no_share.unwrap_or_default()),
             ),
             rule("speed", shared && speed, settled),
             rule("repeat", shared && self.repeat.is_some(), settled),
@@ -455,7 +455,7 @@ impl PartToml {
                 "weight",
                 no_weight.is_some(),
                 format!(
-                    "{} is no weight; expected 1 to {}",
+                    "{} is not a weight; expected 1 to {}",
                     given(no_weight.map(u64::from)),
                     Flow::HEAVIEST
                 ),

@@ -24,8 +24,8 @@ pub struct MergedPart {
     pub prio: Option<Prio>,
     /// Present if its requests come when others of it are answered.
     pub closed: Option<ClosedLoop>,
-    /// The owner of these requests: a name, which several parts may share, and its weight. Where no part
-    /// says so there are no flows; a part with flows of its own keeps them.
+    /// The owner of these requests: a name, which several parts may share, and its weight. Without
+    /// a flow in any part there are no flows. A part with flows of its own keeps them.
     pub flow: Option<(String, u32)>,
     /// Requests of its flow inside the drive at most; of several parts of a flow the first says it.
     pub depth: Option<u32>,
@@ -47,8 +47,9 @@ impl MergedPart {
     }
 }
 
-/// Workloads side by side: requests in the order of time, of equal times those of the earlier part
-/// first; addresses of each part moved to a region of its own, so that they never meet.
+/// Workloads side by side. Requests are in the order of time; at equal times those of the earlier
+/// part come first. The addresses of each part are moved to a region of its own, so they never
+/// meet.
 pub struct Merge {
     parts: Vec<Placed>,
     about: About,

@@ -1,7 +1,7 @@
-//! Changes of workloads before a drive sees them: parts of one ([`Steps`]), several put
-//! together ([`Merge`], [`Chain`], files of parts in [`Composition`]), addresses folded into a drive
-//! ([`AddressWrap`]), or into one of its equal parts ([`Portion`]); and workloads that are given row by row
-//! ([`List`], [`ColumnTable`]).
+//! Changes of workloads before a drive sees them. [`Steps`] takes parts of one. [`Merge`],
+//! [`Chain`] and [`Composition`] (files of parts) combine several. [`AddressWrap`] folds addresses
+//! into a drive, and [`Portion`] into one of its equal parts. [`List`] and [`ColumnTable`] are
+//! workloads given row by row.
 
 mod chain;
 mod compose;

@@ -21,8 +21,8 @@ const FARTHEST: u64 = 1 << 62;
 /// A greater factor is a mistake.
 const LARGEST_FACTOR: f64 = 1e6;
 
-/// The requests of some stretch of a workload's time: `10min..2h`, `10min..`, `..2h`. What arrives
-/// at the beginning is in it, what arrives at the end is not.
+/// The requests of some stretch of a workload's time: `10min..2h`, `10min..`, `..2h`. A request at
+/// its beginning is in it, and one at its end is not.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Slice {
     from: Dur,
@@ -102,7 +102,7 @@ impl Steps {
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         for (key, factor) in [("footprint", self.footprint), ("speed", self.speed)] {
             if let Some(x) = factor.filter(|x| !(*x > 0.0 && *x <= LARGEST_FACTOR)) {
-                return Err((key, format!("{x} is no factor; expected 0 < {key} <= 1000000")));
+                return Err((key, format!("{x} is not a factor; expected 0 < {key} <= 1000000")));
             }
         }
         for (key, number) in [("first", self.first), ("repeat", self.repeat)] {

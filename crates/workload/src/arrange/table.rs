@@ -420,7 +420,7 @@ struct TableSource {
     promised: Option<(u64, u64)>,
     /// The time of the first row, which becomes zero.
     base: Option<u64>,
-    /// The requests of one piece, of which so many were given out.
+    /// The requests of one piece, of which a number were given out.
     ready: Vec<Request>,
     given: usize,
 }

@@ -124,9 +124,9 @@ const HALF_DAY: i64 = 12 * 60;
 
 /// In which order files follow each other: for each, its index and the minutes from the first.
 ///
-/// Without AM and PM, the files of a day are put on the dial of the clock and begin
-/// after its widest gap, so a day may have up to eleven hours of them. `None`: the names leave the
-/// order open.
+/// Without AM and PM, the files of a day are put on the dial of the clock. They begin after its
+/// widest gap, so a day may have up to eleven hours of them. `None`: the names leave the order
+/// open.
 pub(super) fn in_order(starts: &[Start]) -> Option<Vec<(usize, u32)>> {
     // A single hour beyond 12 says that the clock has 24.
     let full_day = starts.iter().any(|s| s.clock == Clock::Certain);
@@ -163,8 +163,8 @@ pub(super) fn in_order(starts: &[Start]) -> Option<Vec<(usize, u32)>> {
     order.into_iter().map(|(at, i)| Some((i, u32::try_from(at - first).ok()?))).collect()
 }
 
-/// The index at which a dial begins if it begins after its widest gap; `None` if that is less than
-/// an hour or not clearly the widest, or if two files start at once.
+/// The index at which a dial begins if it begins after its widest gap. `None` if that is less than
+/// an hour or not clearly the widest, or if two files start together.
 fn after_widest_gap(dial: &[(i64, usize)]) -> Option<usize> {
     if dial.len() == 1 {
         return Some(0);

@@ -99,8 +99,8 @@ struct PublishedLoad {
 /// The profile of an entry, or what is missing to make one.
 ///
 /// # Errors
-/// Neither a source nor `given` says how long the trace is, how many requests it has (or how
-/// many bytes are moved, or written in an hour), or which part of them reads.
+/// No source, nor `given`, has the length of the trace, its number of requests (or bytes moved, or
+/// written in an hour), or its share of reads.
 pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
     let mut figures = Figures { entry, recalled: false, assumed: Vec::new() };
     let mut load = load(&mut figures, given)?;
@@ -351,9 +351,9 @@ fn make_stream(
     }
 }
 
-/// Sizes with a mean: multiples of a sector up to 4 KiB for means below it, powers of two from
-/// 4 KiB to 64 KiB (512 KiB for means above 32 KiB) otherwise, shares falling (or rising) by one
-/// factor from each to the next.
+/// Sizes with a given mean. They are multiples of a sector up to 4 KiB for means below it.
+/// Otherwise they are powers of two from 4 KiB to 64 KiB (512 KiB for means above 32 KiB). Shares
+/// fall (or rise) by one factor from each to the next.
 pub(crate) fn sizes(mean: f64) -> Vec<SizeShare> {
     let of: Vec<u64> = if mean < PAGE {
         (1..=8).map(|i| 512 * i).collect()

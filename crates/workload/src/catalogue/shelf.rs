@@ -69,7 +69,7 @@ impl Shelf {
                     fail("there is no such folder".into(), "a folder of traces", hint)
                 }
                 io::ErrorKind::NotADirectory => {
-                    fail("this is no folder".into(), "a folder of traces", hint)
+                    fail("this is not a folder".into(), "a folder of traces", hint)
                 }
                 io::ErrorKind::FileTooLarge => fail(
                     format!("more than {MOST} files in and below this folder"),
@@ -124,7 +124,7 @@ impl Shelf {
             if !read.readable {
                 packed.get_or_insert(found);
             } else if have.iter().all(|(start, _)| *start != read.start) {
-                // A second copy, plain beside compressed or in another folder, is no other file.
+                // A second copy, plain beside compressed or in another folder, is not another file.
                 have.push((read.start, found));
             }
         }
@@ -142,8 +142,8 @@ impl Shelf {
         }
     }
 
-    /// Files that look like traces and are none of the catalogue: excerpts, other formats, others'
-    /// traces.
+    /// Files that look like traces and are not in the catalogue: excerpts, other formats, traces of
+    /// others.
     pub fn others(&self, catalogue: &Catalogue) -> Vec<FoundFile> {
         let known = |name: &str| {
             catalogue.traces.iter().any(|entry| {

@@ -131,8 +131,8 @@ impl Catalogue {
         })
     }
 
-    /// The mean size of requests of those volumes of a server of which no source gives it, so
-    /// that together they write as much in an hour as is published of the server.
+    /// The mean size of requests of a server's volumes for which no source gives it. With it they
+    /// write together as much in an hour as is published of the server.
     pub(super) fn size_of_parts(&self, server: &Entry) -> Option<f64> {
         let hourly = server.known(Quantity::WrittenPerHour)?.value;
         let (mut known, mut writes) = (0.0, 0.0);

@@ -261,8 +261,8 @@ pub struct Known {
 /// Sources rarely agree to the last digit; they contradict each other beyond this.
 const AGREEMENT: f64 = 0.01;
 
-/// The value of a quantity by the statements: the first that gives it is believed. What no source
-/// says is computed where it follows from what one of them does.
+/// The value of a quantity by the statements: the first that gives it is believed. Values that no
+/// source gives are computed if they follow from one that does.
 pub(super) fn known(statements: &[Statement], quantity: Quantity) -> Option<Known> {
     let mut said = statements.iter().filter_map(|s| {
         let stated = s.figure(quantity).map(|x| (x, s.source.clone()));

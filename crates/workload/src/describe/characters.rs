@@ -85,9 +85,9 @@ pub struct Characters {
     pub minority: Option<f64>,
 }
 
-/// AGCR's Figure 6: a page's next touch is called read-only (write-only) if it and the touches
-/// before it in the window are all reads (writes), and interleaved otherwise; right is what
-/// agrees with the class of the page over the whole workload.
+/// AGCR's Figure 6. A page's next touch is predicted as read-only (write-only) if it and the
+/// touches before it in the window are all reads (writes), and as interleaved otherwise. A
+/// prediction is right if it is the class of the page over the whole workload.
 #[derive(Clone, Default, PartialEq, Debug, Serialize)]
 pub struct Identification {
     /// Touches that are judged: all but the first of each page, which has no history. While a

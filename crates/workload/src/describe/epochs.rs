@@ -2,9 +2,9 @@
 //!
 //! READY (Lee et al., FAST 2012) cuts time into epochs of equal length and predicts that each
 //! writes as much as the one before. Its Figure 4 shows the *difference* between prediction and
-//! outcome in percent of the prediction (100 MB predicted, 95 MB written: 5 %), as a cumulative
-//! distribution over epochs, for epochs from one minute to two hours. What is written here are the
-//! host's bytes, and an epoch that the span cuts short is left out.
+//! outcome in percent of the prediction (100 MB predicted, 95 MB written: 5 %). It is a cumulative
+//! distribution over epochs, for epochs from one minute to two hours. Here the bytes are the
+//! host's, and an epoch that the span cuts short is left out.
 
 use kernel::Dur;
 use serde::Serialize;

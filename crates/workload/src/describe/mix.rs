@@ -16,7 +16,7 @@ pub struct RequestCounts {
     pub trim: OfOp,
     /// All of these. Bytes are those of reads and writes, which carry data.
     pub all: OfOp,
-    /// Flushes, which are none of these.
+    /// Flushes, which are not among these.
     pub flushes: u64,
     /// Those of the writes that bypass volatile memory (FUA).
     pub fua_writes: u64,

@@ -1,10 +1,11 @@
 //! Measures of a workload: its mix, sizes, rate and order, and what its pages see.
 //!
-//! One pass over the requests, in memory that does not grow with their number. A *page* here is
-//! only a unit of address space of the size that is asked for; a *touch* is one request's access
-//! to one page, so a request for four pages touches four times, and one for a part of a page
-//! touches it once. Trims are counted as requests and touch nothing. Flushes are counted apart, and
-//! everything but the span is said of the requests between them.
+//! One pass over the requests, in memory that does not grow with their number. A *page* is only a
+//! unit of address space of the requested size. A *touch* is one request's access to one page. So a
+//! request for four pages touches four times, and one for a part of a page touches it once.
+//!
+//! Trims are counted as requests and touch nothing. Flushes are counted apart. Everything but the
+//! span describes the other requests.
 //!
 //! Page measures are exact as long as a record of every page fits the memory that is
 //! allowed ([`Options::new`]). From there on it rests on a sample of the address space
@@ -157,10 +158,10 @@ pub struct Aligned {
     pub at_4k_shifted: Option<f64>,
 }
 
-/// Pages are sampled in groups of 16 neighbours, by a hash of their address: a group is in the
-/// sample with all its touches from first to last, or not at all (spatial sampling, as SHARDS has
-/// it: Waldspurger et al., FAST 2015). When the records fill their memory, half of the groups are
-/// given up. Counts of pages and touches are scaled up by the inverse of the rate.
+/// Pages are sampled in groups of 16 neighbours, by a hash of their address. A group is in the
+/// sample with all its touches, or not at all (spatial sampling, as in SHARDS: Waldspurger et al.,
+/// FAST 2015). When the records fill their memory, half of the groups are dropped. Counts of pages
+/// and touches are scaled up by the inverse of the rate.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize)]
 pub struct Sampling {
     /// The part of the address space in the sample, a power of one half; 1 is everything.

@@ -48,7 +48,7 @@ pub(super) struct TouchedPages {
     in_runs: usize,
     /// Given-up runs of 1, 2, 4 and 8.
     free: [Vec<u32>; GROUP_SHIFT as usize],
-    /// One group in so many is in the sample.
+    /// One group in `weight` is in the sample.
     weight: u64,
 }
 

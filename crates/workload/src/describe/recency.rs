@@ -1,5 +1,5 @@
-//! The pages that were touched after a given touch: a bit for every touch, set as long as it
-//! is the latest of its page, with sums over blocks of bits at three levels.
+//! The pages that were touched after a given touch: a bit for every touch, set as long as it is the
+//! latest of its page. Sums over blocks of bits are kept at three levels.
 
 /// Bits of a block, and blocks of the next level's block, as shifts of the slot.
 const LEVELS: [u32; 3] = [9, 15, 21];

@@ -20,7 +20,7 @@ pub struct Reuse {
     /// Bounds of distances in pages, ascending: 1, 2, … 8, then four to each power of two.
     pub below_pages: Vec<u64>,
     /// The share of all touches, first ones included, whose distance is below the bound: the hit
-    /// ratio of an LRU cache of so many pages.
+    /// ratio of an LRU cache of that many pages.
     pub share: Vec<f64>,
 }
 

@@ -56,8 +56,8 @@ const FREQUENT: usize = 10;
 const SECTOR: u32 = 512;
 /// Whole sectors up to 2 MiB are counted in a column.
 const COLUMN: usize = 4097;
-/// Other sizes are remembered one by one, up to so many: a workload with more of them has none
-/// that is frequent. Further ones only count in their power of two.
+/// Other sizes are remembered one by one, up to this number. A workload with more of them has no
+/// frequent one. Further sizes only count in their power of two.
 const ODD: usize = 1 << 16;
 
 type ByOp = [u64; 3];

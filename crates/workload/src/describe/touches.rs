@@ -97,8 +97,8 @@ impl Touches {
                             distances.note_first(u64::from(len) * weight);
                         } else {
                             // The pages of a run were touched one after the other, and are so
-                            // again: between its two touches each of them sees the others, and
-                            // whatever came after the last of them.
+                            // again. Between its two touches each of them sees the others, and all
+                            // that came after the last of them.
                             let slot = now[0].slot();
                             let others = recency.after(slot + len - 1) + len - 1;
                             distances.note(u64::from(others) * weight, u64::from(len) * weight);

@@ -23,7 +23,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// Whether so many requests can arrive in a second: above 0 and at most 10^9.
+    /// Whether a rate of requests is allowed: above 0 and at most 10^9 a second.
     pub fn is_rate(iops: f64) -> bool {
         iops > 0.0 && iops <= 1e9
     }

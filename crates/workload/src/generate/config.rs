@@ -157,8 +157,8 @@ pub struct Generator {
     /// The share of trims, 0 to 1; what is neither read nor trim is a write.
     #[serde(default)]
     pub trim_share: f64,
-    /// A flush after so many writes, at least 1, at the time of the last of them; on top of
-    /// `requests`. `None`: no flushes.
+    /// A flush after this number of writes, at least 1, at the time of the last of them, in
+    /// addition to `requests`. `None`: no flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_every: Option<u64>,
     /// The share of the writes that bypass volatile memory (FUA), 0 to 1.
@@ -180,8 +180,8 @@ pub struct Generator {
     /// 0.8. Reads and trims, if there are any, follow the same shares as writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hot_writes: Option<f64>,
-    /// `permutation` only: whether each pass over the addresses draws a new order, as fio does with
-    /// `randrepeat=0`, or repeats that of the first, as fio does without; by default it draws.
+    /// `permutation` only: each pass over the addresses draws a new order (fio with
+    /// `randrepeat=0`), or all repeat that of the first (fio without). By default it draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<PassOrder>,
     /// The seed; by default that of the run.

@@ -63,7 +63,7 @@ struct GeneratorPlan {
     trim_below: u64,
     /// Set when every request does the same, but for flushes and FUA.
     only: Option<Op>,
-    /// A flush after so many writes.
+    /// A flush after this number of writes.
     flush_every: Option<u64>,
     /// A write bypasses volatile memory below this, in units of 2^-64.
     fua_below: u128,
@@ -221,7 +221,7 @@ impl Workload for Synthetic {
         }
         let mut making = Making::of(&self.plan);
         making.left = u64::MAX;
-        // Times of so many requests would not fit.
+        // The times of this number of requests would not fit.
         let unused = Rng::named(self.plan.seed, "workload/arrivals");
         making.clock = ArrivalClock::new(Arrivals::AsFastAsPossible, unused);
         Some(Box::new(making))

@@ -36,8 +36,8 @@ fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Bytes, D::Error> {
 }
 
 impl Size {
-    /// Random addresses are multiples of this unless the user says otherwise: the size itself,
-    /// so that requests never overlap in part; 4 KiB for a mix, as fio's JESD219 job has it.
+    /// Random addresses are multiples of this unless the user sets another value. It is the size
+    /// itself, so requests never overlap in part, and 4 KiB for a mix, as in fio's JESD219 job.
     pub(super) fn alignment(&self) -> u64 {
         match self {
             Self::One(size) => size.get(),

@@ -1,14 +1,16 @@
 //! When requests arrive: a multiplicative cascade.
 //!
 //! The span is halved again and again, and the requests of an interval are divided between its
-//! halves: of `n` each goes to the one half with probability `(1 + m) / 2`, to the other with
-//! `(1 - m) / 2`, and which half is favoured is tossed anew. With one `m` for all levels this is
-//! the b-model (Wang et al., "Data mining meets performance evaluation: fast algorithms for
-//! modeling bursty traffic", ICDE 2002). Here each level has an `m` of its own, reads and writes
-//! apart, and a third number says how often both favour the same half: so the variances of reads
-//! and of writes, and their covariance, come out right over intervals of every length `span / 2^k`.
-//! Busy intervals, with more than thrice the requests that intervals of their length have on
-//! average, have numbers of their own: within a storm requests gather otherwise than between storms.
+//! halves. Each of the `n` goes to the one half with probability `(1 + m) / 2`, to the other with
+//! `(1 - m) / 2`. The favoured half is drawn anew. With one `m` for all levels this is the
+//! b-model (Wang et al., "Data mining meets performance evaluation: fast algorithms for modeling
+//! bursty traffic", ICDE 2002).
+//!
+//! Here each level has an `m` of its own, reads and writes apart. A third number is the share of
+//! intervals in which both favour the same half. So the variances of reads and of writes, and their
+//! covariance, are right over intervals of every length `span / 2^k`. Busy intervals have more than
+//! three times the mean number of requests for their length. They have numbers of their own,
+//! because requests within a burst gather otherwise than between bursts.
 
 use kernel::Rng;
 use serde::{Deserialize, Serialize};
@@ -288,8 +290,8 @@ impl Measure {
         sums.both += n[0] * n[1];
     }
 
-    /// With `d` the difference of the halves of an interval of `n` requests,
-    /// E[d²] = n + (n² − n) m², and for reads and writes E[d d'] = n n' m m' t.
+    /// Let `d` be the difference of the halves of an interval of `n` requests. Then E[d²] = n + (n²
+    /// − n) m², and for reads and writes E[d d'] = n n' m m' t.
     pub(super) fn finish(mut self) -> Bursts {
         if let Some(at) = self.at {
             for level in 0..DEEPEST {

@@ -42,7 +42,7 @@ fn set(bursts: &mut Bursts, seconds: f64, bias: f64) {
 }
 
 /// The share of the half hours that differ by less than [`ALIKE`] from the one before, in the mean
-/// of some draws: each level is halved as the cascade does it, with shares in place of requests.
+/// of some draws. Each level is halved as in the cascade, with shares instead of requests.
 pub(super) fn alike(bursts: &Bursts, seconds: f64) -> f64 {
     let epochs = (seconds / EPOCH) as usize;
     let mut like = 0;

@@ -1,9 +1,9 @@
 //! A trace's profile, measured in two passes.
 //!
 //! The first pass counts the reads and the writes of every page, which gives the pages their
-//! classes. The second goes through the requests class by class and asks of each what the model
-//! decides: does it follow an earlier request's successor, go on with a run, go back, or begin
-//! something new? So every parameter is the frequency of the decision that it governs.
+//! classes. The second reads the requests class by class and finds the decision of the model for
+//! each. Does it follow an earlier request's successor, continue a run, go back, or begin something
+//! new? So every parameter is the frequency of the decision that it governs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -5,10 +5,9 @@
 //!
 //! * *When*: a multiplicative cascade gives the counts of reads and of writes the variance, and
 //!   the covariance, that they have over intervals of every length (`cascade.rs`).
-//! * *Where*: pages are read-only, write-only or interleaved, and each class has requests of its
-//!   own. A request goes where the one after an earlier request of the same address went, or on
-//!   with a sequential run, or where an earlier one had gone some number of requests ago, or to
-//!   pages that none has touched (`stream.rs`).
+//! * *Addresses*: pages are read-only, write-only or interleaved, and each class has requests of
+//!   its own. A request follows the successor of an earlier request, continues a sequential run,
+//!   goes back to an earlier address, or goes to untouched pages (`stream.rs`).
 //! * *Created*: a share of the reads goes to pages that the stand-in itself writes (`created.rs`).
 //! * *How large*: sizes come from the distributions of what starts and of what goes on.
 //!

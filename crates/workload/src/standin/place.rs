@@ -1,8 +1,8 @@
 //! The places of a stand-in's pages in the address space.
 //!
 //! The span is cut into extents. A class takes extents as it needs them, scattered over the span,
-//! so that the classes lie between each other; within an extent its pages lie in the order in which
-//! they are first touched, with gaps, as the trace has them.
+//! so the classes lie between each other. Within an extent its pages lie in the order in which they
+//! are first touched, with gaps as in the trace.
 
 /// Sectors are those of traces.
 pub(super) const SECTOR: u64 = 512;

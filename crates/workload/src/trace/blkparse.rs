@@ -1,6 +1,7 @@
 //! `blkparse`, the text that `blkparse` prints of the events that `blktrace` recorded in the Linux
-//! block layer: device (major, minor), CPU, sequence number, decimal seconds, process, action,
-//! what it is (in the letters of `letters.rs`), first sector, number of sectors (512 bytes), name of the process.
+//! block layer. The columns are device (major, minor), CPU, sequence number, decimal seconds,
+//! process, action, kind (in the letters of `letters.rs`), first sector, number of sectors (512
+//! bytes), and name of the process.
 //!
 //! ```text
 //!   8,16   8        1     0.000000000 13213  Q   W 766877144 + 8 [kworker/u81:0]
@@ -16,12 +17,13 @@
 //! its `D` line (issued), or its `C` line (completed). All other actions, commands of other kinds
 //! and the summary at the end are passed over.
 //!
-//! An `F` in front asks that what the drive holds in its cache be written first. Without sectors
-//! that is a flush; with sectors the line stands for a flush and what follows the `F`, at one time.
-//! (The kernel does the same: such a write is queued as one and issued as two.) A write without
-//! sectors is a flush of a kernel that had barriers for them, but not where it is completed: there it
-//! is the end of one that has a line of its own, or of data that had come to none. An `F` behind
-//! the `W` is a write that bypasses the cache; reads and trims that do so are what they are without.
+//! An `F` in front requests that the drive first writes its cached data. Without sectors that is a
+//! flush. With sectors the line means a flush and the rest of the letters, at one time. (The kernel
+//! does the same: such a write is queued as one and issued as two.)
+//!
+//! A write without sectors is a flush of a kernel that had barriers for them, unless it is
+//! completed. A completed one ends a flush that has a line of its own, or data without a rest. An
+//! `F` behind the `W` is a write that bypasses the cache. For reads and trims it has no effect.
 
 use super::clock::TraceClock;
 use super::fields::{BLANK, Fault, FieldName, Fields, leading_number, number, shown};
@@ -245,7 +247,7 @@ impl Parser for Blkparse {
             return Ok(None);
         }
         let rest = &line[fields.from()..];
-        // Requests are completed in the name of whoever was running.
+        // Requests are completed in the name of the process that was running.
         let name = if self.processes.matter() { name(rest) } else { b"" };
         if !self.processes.takes(name, Some(pid), event != Event::Completed)
             || !self.events.take(event)

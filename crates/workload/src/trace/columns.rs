@@ -39,9 +39,9 @@ pub enum ColumnRole {
     Time(Option<Unit>),
     /// The operation of a request, in words of the table's own if they are said.
     Op(Option<Spelling>),
-    /// The first byte, in units of so many bytes; `None`: it is not said.
+    /// The first byte, in units of this number of bytes; `None`: the unit is not given.
     Offset(Option<u64>),
-    /// The length, in units of so many bytes; `None`: it is not said.
+    /// The length, in units of this number of bytes; `None`: the unit is not given.
     Size(Option<u64>),
     /// The device.
     Device,

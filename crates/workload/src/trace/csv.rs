@@ -7,13 +7,15 @@
 //! 1000;R;4096;8;sda
 //! ```
 //!
-//! Columns are counted from 1; commas, semicolons, tabs or blanks stand between them, whichever
-//! cuts the first line into enough of them; or they are named as the first line names them. A first
-//! line of names is passed over. Operations are words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`,
-//! `discard`, `unmap`, `f`, `flush`, `wf`, `write-fua`, in any case) or the letters of the Linux
-//! kernel (`RA`, `WS`), unless `op=2:0/1` says how read, write and, if there are such, trim, flush
-//! and write with FUA are spelled. A flush has a size of 0 or none, and what stands in its column
-//! of offsets means nothing. Without `time` the requests have no times.
+//! Columns are counted from 1, or named as in the first line. They are separated by commas,
+//! semicolons, tabs or blanks, whichever cuts the first line into enough of them. A first line of
+//! names is skipped.
+//!
+//! Operations are words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`, `discard`, `unmap`, `f`,
+//! `flush`, `wf`, `write-fua`, in any case) or the letters of the Linux kernel (`RA`, `WS`).
+//! `op=2:0/1` gives other words for read, write and, if there are such, trim, flush and write with
+//! FUA. A flush has a size of 0 or none, and its offset is ignored. Without `time` the requests
+//! have no times.
 
 use super::clock::TraceClock;
 use super::columns::{ColumnPlace, ColumnRole as Said, Columns, MOST_COLUMNS, Spelling, Unit};
@@ -483,7 +485,7 @@ impl Parser for Csv {
         let odd = self.odd_offset.filter(|_| self.sizes.is_multiple_of(SECTOR));
         if let (Some(key), Some(offset)) = (unsaid("offset"), odd) {
             let found = format!(
-                "offsets such as {offset} are no multiples of 512, every size is one, and the unit \
+                "offsets such as {offset} are not multiples of 512, every size is one, and the unit \
                  is not said"
             );
             return ask(key, found, "the unit of the offsets");

@@ -62,8 +62,8 @@ pub(crate) const BLANK: u8 = b' ';
 /// The separator of fields that stand between commas.
 pub(crate) const COMMA: u8 = b',';
 
-/// A walk over the fields of a record, which stand between `SEPARATOR`s. Blanks around a field are
-/// no part of it.
+/// A walk over the fields of a record, which are separated by `SEPARATOR`s. Blanks around a field
+/// do not belong to it.
 pub(crate) struct Fields<'a, const SEPARATOR: u8> {
     bytes: &'a [u8],
     at: usize,

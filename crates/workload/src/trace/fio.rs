@@ -9,14 +9,14 @@
 //! 10001677 /dev/nvme0n1 close
 //! ```
 //!
-//! As "Trace file format" in fio's HOWTO says, and `log_io_u` in its `iolog.c` writes. Files are
-//! devices; a file must be added before it is used. Version 2 has no times: unless there are
-//! `wait` lines, each so many microseconds after the one before, the requests have none either.
-//! (fio drops waits below 100 us; here each counts.)
+//! The format is that of "Trace file format" in fio's HOWTO, and of `log_io_u` in its `iolog.c`.
+//! Files are devices, and a file must be added before it is used. Version 2 has times only from its
+//! `wait` lines, each a number of microseconds after the one before. (fio drops waits below 100 us;
+//! here each counts.)
 //!
-//! `sync`, `datasync` and `syncfs` end with a flush of the drive's cache, and are one here; what
-//! offset and length stand behind them means nothing. `sync_file_range` only sends what the system
-//! holds, as writes: its manual page says that it flushes no disk's cache, so it is no request.
+//! `sync`, `datasync` and `syncfs` end with a flush of the drive's cache, and count as one here.
+//! Their offset and length are ignored. `sync_file_range` only sends the system's data, as writes.
+//! Its manual page says that it flushes no disk's cache, so it is not a request.
 
 use super::clock::TraceClock;
 use super::fields::{BLANK, Fault, FieldName, Fields, number, shown};

@@ -1,7 +1,8 @@
-//! `fiu`, the traces of Florida International University (Koller and Rangaswami, "I/O Deduplication",
-//! FAST 2010): arrival in nanoseconds, process number and name, first sector and number of sectors (512
-//! bytes), `R` or `W`, major and minor number of the device, and the MD5 of each block (of what size depends
-//! on the trace; not used, as is a record without any).
+//! `fiu`, the traces of Florida International University (Koller and Rangaswami, "I/O
+//! Deduplication", FAST 2010). The columns are arrival in nanoseconds, process number and name,
+//! first sector and number of sectors (512 bytes), `R` or `W`, and major and minor number of the
+//! device. The MD5 of each block follows. Its block size depends on the trace; it is not used, and
+//! may be absent.
 //!
 //! ```text
 //! 89968195792462 20782 gzip 283193184 8 R 6 0 56f11b711d91a065a2b6458eca924523
@@ -9,8 +10,8 @@
 //! ```
 //!
 //! The columns are those of the README of the SNIA IOTTA trace set 391, whose files are called
-//! `.blkparse`, and are no output of blkparse. It does not say that the times ascend, so a bounded window is
-//! sorted.
+//! `.blkparse` but are not output of blkparse. The README does not promise ascending times, so a
+//! bounded window is sorted.
 
 use super::clock::TraceClock;
 use super::fields::{BLANK, Fault, FieldName, Fields};

@@ -122,8 +122,8 @@ const UNITS: [(&str, &[&str]); 4] = [
     ("ns", &["ns", "nsec", "nanosecond", "nanoseconds"]),
 ];
 
-/// The hint for lines in which no format is found, and of the comment before them; `None`: they
-/// are no table.
+/// The hint for lines without a known format, and for the comment before them; `None`: they are not
+/// a table.
 pub(super) fn columns(comment: Option<&[u8]>, lines: &[&[u8]]) -> Option<String> {
     let first = lines.first()?;
     let cells = |line: &[u8], separator: u8| -> Vec<String> {

@@ -156,7 +156,7 @@ impl Stored {
                         Spot::Whole,
                         format!("the file has changed from {} to {now} bytes", self.len),
                         "the same bytes each time it is opened",
-                        "let whoever writes it finish first",
+                        "let its writer finish first",
                     )));
                 }
                 Ok(Box::new(file))

@@ -1,11 +1,11 @@
 //! A request in the letters of the Linux kernel: `blk_fill_rwbs` in `kernel/trace/blktrace.c`
 //! writes them, as `fill_rwbs` of blkparse does.
 //!
-//! An `F` in front asks for a flush. Then come `R`, `W`, `D` (discard; `DE`: secure erase), `F`
-//! (flush), `Z` with a second letter (zones: `ZA` append, `ZR` reset, `ZO` open, `ZC` close, `ZF`
-//! finish) or `N` (anything else, which is no request for sectors). `WZ` writes zeros. What may
-//! follow: `F` (forced unit access), `A` (ahead), `S` (synchronous), `M` (metadata), `B` (a barrier
-//! of old kernels), `U` (untorn).
+//! An `F` in front asks for a flush. Then comes `R`, `W`, `D` (discard; `DE`: secure erase), `F`
+//! (flush), or `Z` with a second letter for zones (`ZA` append, `ZR` reset, `ZO` open, `ZC` close,
+//! `ZF` finish). `N` is anything else, without a request for sectors. `WZ` writes zeros. Further
+//! letters are `F` (forced unit access), `A` (ahead), `S` (synchronous), `M` (metadata), `B` (a
+//! barrier of old kernels) and `U` (untorn).
 
 use crate::Op;
 

@@ -1,5 +1,4 @@
-//! Files that are known by sight and are no trace in text: archives, other compression, what other
-//! programs record.
+//! Known files that are not traces in text: archives, other compression, records of other programs.
 
 use super::feed::{Cut, Feed};
 use super::fields::shown;
@@ -190,8 +189,8 @@ pub(super) fn packed(head: &[u8]) -> Option<(&'static str, &'static str)> {
     PACKED.iter().find(|(_, looks, _)| looks(head)).map(|(name, _, advice)| (*name, *advice))
 }
 
-/// Refuses a file that is something else, whatever format it is to be read as. What is cut into pieces
-/// may have any first bytes.
+/// Refuses a file that is something else, whatever format is requested. A file in pieces may have
+/// any first bytes.
 pub(super) fn check(stored: &Stored, feed: &mut Feed, cut: Cut) -> Result<(), TraceError> {
     if cut != Cut::Lines {
         return Ok(());

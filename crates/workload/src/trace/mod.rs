@@ -281,7 +281,7 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
         Some(by) => {
             if let (FlowBy::Process, Some(Event::Completed)) = (by, options.event) {
                 let found = "`--flow-by process` with requests that arrive with C (completed)";
-                let hint = "requests are completed in the name of whoever was running";
+                let hint = "requests are completed in the name of the process that was running";
                 let what = detail(&stored.name, Spot::Whole, found, "the event Q or D", hint);
                 return Err(TraceError::Parameter(what));
             }

@@ -1,6 +1,6 @@
-//! `msps`, the events of Microsoft's production servers (Kavalanekar et al., IISWC 2008) and any
-//! other trace that `xperf` wrote as text: a header that names the columns of every kind of event,
-//! then one event a line.
+//! `msps`, the events of Microsoft's production servers (Kavalanekar et al., IISWC 2008), and any
+//! other trace that `xperf` wrote as text. A header names the columns of every kind of event, and
+//! one event a line follows.
 //!
 //! ```text
 //! BeginHeader
@@ -9,12 +9,13 @@
 //!   DiskRead,     104743,        System (   4),       480,  0xfffffa80, 0x018f0b8000, 0x00001000,      283,        0, 0x060043, …
 //! ```
 //!
-//! The columns are those of the READMEs of SNIA IOTTA trace sets 149 and 158; later systems have a
+//! The columns are those of the READMEs of SNIA IOTTA trace sets 149 and 158. Later systems have a
 //! column more, so the header decides. Times are in microseconds, offset and size hexadecimal.
-//! Windows writes the event when the request is done (it carries `ElapsedTime`, from initiation to
-//! completion), so the request arrived that much earlier, and what was put in order of completion
-//! is put in order of arrival here. `DiskFlush` is a flush, and has neither offset nor size. Events
-//! of all other kinds are counted and passed over.
+//!
+//! Windows writes the event when the request is done. It has `ElapsedTime`, from initiation to
+//! completion, so the request arrived that much earlier. Records in order of completion are sorted
+//! by arrival here. `DiskFlush` is a flush, and has neither offset nor size. Events of all other
+//! kinds are counted and skipped.
 
 use std::collections::BTreeMap;
 

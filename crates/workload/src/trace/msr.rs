@@ -1,6 +1,7 @@
-//! `msr`, the week of block traces from Microsoft Research Cambridge: arrival in Windows file
-//! time (100 ns), host, disk number, `Read` or `Write`, offset and size in bytes, response time
-//! (100 ns; measured on their disks, so not used, and left out of some copies).
+//! `msr`, the week of block traces from Microsoft Research Cambridge. The columns are arrival in
+//! Windows file time (100 ns), host, disk number, `Read` or `Write`, offset and size in bytes, and
+//! response time (100 ns). The response time was measured on their disks, so it is not used. Some
+//! copies lack it.
 //!
 //! ```text
 //! 128166372003061629,hm,0,Read,9056014336,24576,101842

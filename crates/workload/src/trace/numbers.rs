@@ -69,8 +69,8 @@ pub(crate) fn scaled(text: &[u8], power: u32) -> Option<Scaled> {
     Some(Scaled { value, exact: rest == 0 && !lost, places: fraction.len() as u32, comma })
 }
 
-/// A whole number in any of these forms. A comma before three digits may stand between thousands,
-/// so it is none.
+/// A whole number in any of these forms. A comma before three digits may separate thousands, so it
+/// is refused.
 pub(crate) fn whole(text: &[u8]) -> Option<u64> {
     let number = scaled(text, 0).filter(|n| n.exact)?;
     (!number.comma || number.places != 3).then_some(number.value)

@@ -24,8 +24,8 @@ const SECTOR_BITS: u32 = 9;
 
 /// Requests of normal priority and of one flow, in order of time.
 ///
-/// Of each behind the first ones there are: its head; by how much it is later than the one before;
-/// how far it begins behind the end of that one; its length, unless it is the same. Numbers have as
+/// Each request after the first ones has a head, its distance in time from the one before, and its
+/// distance from the end of that one. The length follows unless it is the same. Numbers have as
 /// many bytes as they need.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct PackedRequests {
@@ -54,8 +54,8 @@ impl Last {
     }
 }
 
-/// The beginning of a request: from the lowest bit on its operation (3), whether address and length
-/// are in sectors (1), and of time, address and length how many bytes they have (4 each).
+/// The beginning of a request, from the lowest bit on: its operation (3), whether address and
+/// length are in sectors (1), and the number of bytes of time, address and length (4 each).
 #[derive(Copy, Clone)]
 struct Head(u16);
 
@@ -86,7 +86,7 @@ fn width(value: u64) -> u32 {
 }
 
 impl PackedRequests {
-    /// Adds a request, which is no earlier than the one before; `false`: it would be too much.
+    /// Adds a request, which does not come before the last one; `false`: it does not fit.
     #[inline]
     pub(crate) fn push(&mut self, request: &Request) -> bool {
         if self.plain.len() < PLAIN {

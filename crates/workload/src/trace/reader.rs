@@ -28,9 +28,9 @@ const REGION_ALIGN: u64 = 1 << 20;
 
 /// The beginning of each device's addresses on the one drive that they share.
 ///
-/// With one device nothing moves. With several, in the order of their numbers, each begins where
-/// the highest address of the one before ends, rounded up to 1 MiB; so requests to different
-/// devices never meet, and every address is known only after the whole trace was seen once.
+/// With one device nothing moves. Several are placed in the order of their numbers. Each begins at
+/// the highest address of the one before, rounded up to 1 MiB. So requests to different devices
+/// never meet, and addresses are known only after the whole trace was read once.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Regions {
     /// `(device, end of its addresses, start of its region)`, ascending by device.
@@ -248,8 +248,8 @@ pub(crate) struct Survey {
     pub(crate) skipped: u64,
     /// The first few reasons for skipping.
     pub(crate) reasons: Vec<String>,
-    /// The requests themselves, if they are not too many, of a trace of one device and one flow in
-    /// which no record was skipped: there is nothing more to learn from reading it again.
+    /// The requests themselves, if there are not too many, of a trace of one device and one flow
+    /// without skipped records. Then a second reading would tell nothing new.
     pub(crate) kept: Option<PackedRequests>,
     /// Of a trace without reads: a power of two of which all addresses and lengths of writes are
     /// multiples, wherever its devices lie.

@@ -62,7 +62,7 @@ struct Sample {
 enum Written {
     /// A line or more for each request, with a heading and an ending.
     Text(Line, &'static str, &'static str),
-    /// So many bytes of heading, and a record for each request.
+    /// A heading of this number of bytes, and a record for each request.
     Binary(usize, fn((usize, &Piece)) -> Vec<u8>),
 }
 

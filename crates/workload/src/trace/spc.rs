@@ -1,6 +1,6 @@
-//! `spc`, the Storage Performance Council's format of the `UMass` traces: application storage
-//! unit, first block (512 bytes), size in bytes, `r` or `w`, arrival in decimal seconds; further
-//! columns are allowed and mean nothing here.
+//! `spc`, the Storage Performance Council's format of the `UMass` traces. The columns are
+//! application storage unit, first block (512 bytes), size in bytes, `r` or `w`, and arrival in
+//! decimal seconds. Further columns are allowed and ignored.
 //!
 //! ```text
 //! 0,20941264,8192,W,0.551706

@@ -1,6 +1,6 @@
-//! `systor`, four weeks of virtual desktops at Fujitsu (Lee et al., SYSTOR 2017): arrival in decimal
-//! seconds since 1970, response time (measured on their disks, so not used), `R` or `W`, LUN,
-//! offset and size in bytes.
+//! `systor`, four weeks of virtual desktops at Fujitsu (Lee et al., SYSTOR 2017). The columns are
+//! arrival in decimal seconds since 1970, response time, `R` or `W`, LUN, offset and size in bytes.
+//! The response time was measured on their disks, so it is not used.
 //!
 //! ```text
 //! Timestamp,Response,IOType,LUN,Offset,Size

@@ -1,6 +1,6 @@
-//! `tencent`, ten days of the volumes of Tencent's block storage (Zhang et al., "OSCA", ATC 2020):
-//! arrival in whole seconds since 1970, first sector and number of sectors (512 bytes), 0 = read and
-//! 1 = write, volume.
+//! `tencent`, ten days of the volumes of Tencent's block storage (Zhang et al., "OSCA", ATC 2020).
+//! The columns are arrival in whole seconds since 1970, first sector and number of sectors (512
+//! bytes), 0 = read and 1 = write, and volume.
 //!
 //! ```text
 //! 1538323200,12910952,128,0,1063

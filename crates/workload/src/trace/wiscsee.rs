@@ -1,7 +1,7 @@
 //! `wiscsee`, the event text of the simulator `WiscSee` (He et al., `EuroSys` 2017), which it makes
-//! from the output of `blkparse`: process, event (`D` issued, `C` completed, `Q` queued),
-//! operation, offset and size in bytes, decimal seconds, seconds since the line before, whether
-//! the request is synchronous.
+//! from the output of `blkparse`. The columns are process, event (`D` issued, `C` completed, `Q`
+//! queued), operation, offset and size in bytes, decimal seconds, seconds since the line before,
+//! and whether the request is synchronous.
 //!
 //! ```text
 //! 39949 D read 299008 4096 0.000000000 0 False
@@ -93,7 +93,7 @@ impl Parser for Wiscsee {
         }
         fields.end(COLUMNS)?;
         let Some(event) = event.filter(|_| size > 0) else { return Ok(None) };
-        // Requests are completed in the name of whoever was running.
+        // Requests are completed in the name of the process that was running.
         if !self.processes.takes(b"", Some(pid), event != Event::Completed)
             || !self.events.take(event)
         {

@@ -300,7 +300,7 @@ fn folders_are_searched_in_their_order_and_not_without_end() {
     one.write("1/2/3/4/5/hm_0.csv", msr("hm", 0, 0, true, 0, 512));
     assert!(matches!(one.presence("msr:hm_0"), Presence::There(_)));
     for (path, word) in
-        [(one.0.join("none"), "no such folder"), (two.0.join("hm_1.csv"), "no folder")]
+        [(one.0.join("none"), "no such folder"), (two.0.join("hm_1.csv"), "not a folder")]
     {
         let error = open("msr:hm_1", &[&path]).err().unwrap().to_string();
         assert!(error.contains(word), "{error}");
