@@ -138,6 +138,14 @@ papers: ready-to-develop ## Run every study's quick form, and renew docs/papers.
 pages: ready-to-develop ## Rewrite the parts of docs/ that come from the declaration of results
 	$(BIN)/python scripts/pages.py
 
+.PHONY: notebook
+notebook: ready-to-develop ## Run the example notebook and store what its cells show
+	$(BIN)/python scripts/notebook.py
+
+.PHONY: measure-drives
+measure-drives: ready-to-develop ## Measure IOPS, MB/s and TBW of the included drives anew
+	$(BIN)/python scripts/measure_drives.py
+
 .PHONY: schema
 schema: $(BIN)/python ## Rewrite the JSON schema of drive files, and the table of their keys
 	FLOATGATE_BLESS=1 cargo test --workspace --profile fast --test main config::presets::the_schema

@@ -232,9 +232,11 @@ def test_the_table_of_keys_is_that_of_the_schema() -> None:
 # ── Pages by purpose ─────────────────────────────────────────────────────────────────────────────
 
 INDEX = "docs/README.md"
-PURPOSES = ["Tutorials", "How-to", "Reference", "Explanation", "Measured", "Design"]
+PURPOSES = ["Tutorials", "How-to", "Reference", "Explanation", "Measured", "Design", "History"]
 LONGEST = 1500
 GENERATED = {"docs/reference/drive-files.md", "docs/results.md", "docs/papers.md"}
+HISTORY = {"docs/history/0.1.md"}
+"""It keeps its words."""
 
 
 def test_every_page_has_one_purpose() -> None:
@@ -256,7 +258,7 @@ def test_no_page_is_longer_than_people_read() -> None:
     }
     assert len(lengths) > 40
     assert lengths["README.md"] <= 900
-    long = {page for page, words in lengths.items() if words > LONGEST} - GENERATED
+    long = {page for page, words in lengths.items() if words > LONGEST} - GENERATED - HISTORY
     assert not long, sorted((page, lengths[page]) for page in long)
     assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 200
 
@@ -356,3 +358,26 @@ def test_a_link_that_leads_nowhere_stops_the_build(
     monkeypatch.setattr(module, "collect", lambda figures: [page])
     with pytest.raises(ValueError, match=r"docs/a\.md: there is no docs/gone\.md"):
         module.build(tmp_path)
+
+
+# ── Changes ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_change_is_one_dated_line_of_a_version() -> None:
+    """Entries of a part go from new to old, and no entry is later than its version."""
+    version, last = "", ""
+    entries = 0
+    for line in (ROOT / "CHANGELOG.md").read_text().splitlines()[6:]:
+        heading = r"## \d+\.\d+\.\d+ \((\d{4}-\d\d-\d\d)(, not released)?\)"
+        if begun := re.fullmatch(heading, line):
+            version = begun[1]
+        elif line.startswith("### "):
+            assert line[4:] in ("Added", "Changed", "Fixed", "Results change")
+            last = version
+        elif line:
+            entry = re.fullmatch(r"\* (\d{4}-\d\d-\d\d): .*\S", line)
+            assert entry, line
+            assert entry[1] <= last, line
+            last = entry[1]
+            entries += 1
+    assert entries > 30

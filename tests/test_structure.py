@@ -36,7 +36,8 @@ MAY_USE = {
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
 TARGETS = """setup demo test lint verify bench bench-count bench-peers fuzz roam mutants
-    golden pages papers screenshots schema docs wheel lib sdist clean"""
+    golden measure-drives notebook pages papers screenshots schema docs wheel lib
+    sdist clean"""
 
 
 @pytest.fixture(scope="module")
@@ -418,8 +419,8 @@ def test_one_python_module_knows_the_extension() -> None:
 # The parts of the Python package from the bottom up: each may use those named before it.
 LAYERS = [
     "engine", "mistakes", "build", "terminal", "hints", "words", "result", "policy", "settings",
-    "pages", "workloads", "lists", "starter", "pictures", "report", "experiments", "runs", "live",
-    "session", "simpy",
+    "pages", "workloads", "measured", "lists", "starter", "pictures", "report", "experiments",
+    "runs", "live", "session", "simpy",
     "cluster", "physics", "life", "migrate", "text", "reproduce", "cli",
     "process", "__main__",
 ]  # fmt: skip

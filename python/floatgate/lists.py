@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from floatgate import engine
+from floatgate import engine, measured
 from floatgate.hints import hint
 from floatgate.mistakes import UnknownNameError
 from floatgate.policy.finder import Finder
@@ -48,8 +48,10 @@ def drive_facts(name: str) -> dict[str, Any]:
     """Returns the facts of a built-in drive: size, flash, interface, and what is assumed.
 
     The keys are `name`, `summary`, `exported_bytes`, `physical_bytes`, `dies`, `bits_per_cell`,
-    `page_bytes`, `link` (its rate in words; None if it takes no time) and `settings`. These are the
-    settings with a source of their own, each with its value and source.
+    `page_bytes`, `link`, `measured` and `settings`. `link` is its rate in words; None where it
+    takes no time. `settings` has each setting with a source of its own, its value and that source.
+    `measured` has IOPS, MB/s and TBW as shipped with the build, never measured here; None if they
+    were measured with other settings of the drive.
 
     Raises:
         InputError: There is no such drive.
@@ -69,6 +71,7 @@ def drive_facts(name: str) -> dict[str, Any]:
         "bits_per_cell": shape["bits-per-cell"],
         "page_bytes": found["capacity"]["page_bytes"],
         "link": config["link"].get("rate"),
+        "measured": measured.of(name, config),
         "settings": {
             key: {"value": _at(config, key), "source": source}
             for key, source in found["sources"].items()

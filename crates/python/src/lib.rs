@@ -222,6 +222,19 @@ mod _core {
         Ok((file, json.to_string()))
     }
 
+    /// The settings that a drive file inherits and that matter, as JSON.
+    #[pyfunction]
+    #[pyo3(signature = (drive, *, set, policy, finder))]
+    fn inherited(
+        drive: &str,
+        set: Vec<String>,
+        policy: Vec<String>,
+        finder: Py<PyAny>,
+    ) -> PyResult<String> {
+        let found = open::inherited(drive, &set, &policy, &Outside::new(finder))?;
+        Ok(found.to_string())
+    }
+
     /// The measures of a workload, as JSON. `drive` lends its capacity and seed to a generator.
     #[pyfunction(name = "describe")]
     #[pyo3(signature = (

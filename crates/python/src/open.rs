@@ -10,13 +10,14 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 use ssd::kernel::{Bytes, Dur, Rng};
+use ssd::policies::external::Supplier;
 use ssd::workload::catalogue::Catalogue;
 use ssd::workload::standin::{Length, Profile};
 use ssd::workload::{
     self, About, AddressWrap, Composition, Generator, Named, OutOfRange, PartText, Pattern,
     ReadOptions, ReadTally, Steps, Workload, digest, open_trace,
 };
-use ssd::{Drive, Layers, RunError};
+use ssd::{ConfigError, Drive, Layers, RunError};
 
 use crate::error::{self, InputError, WorkloadError, code, of_drive, of_run, of_trace};
 use crate::files;
@@ -52,6 +53,30 @@ pub(crate) fn drive(
     seed: Option<WholeNumber>,
     outside: &Arc<Outside>,
 ) -> PyResult<Drive> {
+    of_layers(name, set, policy, seed, outside, ssd::config::load_with)
+}
+
+/// The settings that a drive file inherits and that matter, as JSON.
+pub(crate) fn inherited(
+    name: &str,
+    set: &[String],
+    policy: &[String],
+    outside: &Arc<Outside>,
+) -> PyResult<Value> {
+    of_layers(name, set, policy, None, outside, |layers, supplier| {
+        Ok(ssd::config::inherited(layers, supplier))
+    })
+}
+
+/// Something of the drive called `name`, a preset or a file, under what the command line adds.
+fn of_layers<T>(
+    name: &str,
+    set: &[String],
+    policy: &[String],
+    seed: Option<WholeNumber>,
+    outside: &Arc<Outside>,
+    of: impl FnOnce(&Layers<'_>, Option<&dyn Supplier>) -> Result<T, Vec<ConfigError>>,
+) -> PyResult<T> {
     let preset = ssd::presets().iter().find(|(preset, _)| *preset == name);
     let text = match preset {
         Some((_, text)) => (*text).to_owned(),
@@ -86,9 +111,9 @@ pub(crate) fn drive(
     };
     let seed = seed.map(|WholeNumber(seed)| seed);
     let layers = Layers { file: (name, &text), library: &library, set, policy, seed };
-    let drive = ssd::config::load_with(&layers, Some(&Finder(Arc::clone(outside))));
+    let found = of(&layers, Some(&Finder(Arc::clone(outside))));
     outside.verdict()?;
-    drive.map_err(|errors| match unreadable.take() {
+    found.map_err(|errors| match unreadable.take() {
         Some((code, text)) if code != code::NO_FILE => error::input(code, text),
         _ => of_drive(&errors),
     })

@@ -35,30 +35,52 @@ pub(crate) fn less(of: &mut Dur, time: Dur) {
     *of = Dur::ns(of.as_ns().wrapping_sub(time.as_ns()));
 }
 
-/// The time of a request that waited `waited` for an operation with these parts. The operation
-/// itself took the end of that time. The parts that it had waited behind share the rest, in
-/// proportion.
-pub(crate) fn behind(spent: &Spent, waited: Dur) -> Spent {
-    const WAITS: [Cause; 2] = [Cause::Suspend, Cause::Buffer];
+/// How something came to its end: it waited for its place, behind others, and then it was served.
+#[derive(Copy, Clone, Default, Debug)]
+pub(crate) struct Course {
+    /// The wait for a place inside the drive, or in the write buffer.
+    pub(crate) line: Spent,
+    /// The time from then on.
+    pub(crate) spent: Spent,
+}
+
+/// The account of the time `waited` that something spent in line behind another, up to the end of the other.
+///
+/// A wait for an operation is a wait for the causes of its delay. Backwards from the end, this time has three
+/// parts. The first is the other's own operation, which is the host's. The second is the other's waits, in
+/// proportion. The third is the other's time in line. Time before all these has the same shares.
+pub(crate) fn behind(other: &Course, waited: Dur) -> Spent {
     const OWN: [Cause; 3] = [Cause::Bus, Cause::Array, Cause::Ecc];
-    let sum = |causes: &[Cause]| causes.iter().map(|cause| spent.causes[*cause]).sum::<Dur>();
-    let queued = spent.queue.sum::<Dur>() + sum(&WAITS);
-    let before = waited.as_ns().saturating_sub(sum(&OWN).as_ns()).min(queued.as_ns());
-    let (mut account, mut rest) = (Spent::default(), waited);
-    if before > 0 {
-        let mut share = |theirs: Dur| {
-            let part = u128::from(theirs.as_ns()) * u128::from(before);
-            let ours = Dur::ns((part / u128::from(queued.as_ns())) as u64);
-            rest -= ours;
-            ours
-        };
-        account.queue = spent.queue.map(|theirs| share(*theirs));
-        for cause in WAITS {
-            account.causes[cause] = share(spent.causes[cause]);
-        }
+    let own = OWN.iter().map(|cause| other.spent.causes[*cause]).sum::<Dur>();
+    let mut waits = other.spent;
+    OWN.iter().for_each(|cause| waits.causes[*cause] = Dur::ZERO);
+    let mut account = Spent::default();
+    let mut rest = waited.as_ns().saturating_sub(own.as_ns());
+    for of in [&waits, &other.line] {
+        let part = rest.min(of.sum::<Dur>().as_ns());
+        account += &share(part, of);
+        rest -= part;
     }
-    account.queue[Source::Host] += rest;
+    complete(&mut account, Dur::ns(waited.as_ns() - rest));
+    let before = share(rest, &account);
+    account += &before;
+    complete(&mut account, waited);
     account
+}
+
+/// The rest of a time that its account does not have is the host's.
+fn complete(account: &mut Spent, time: Dur) {
+    let missing = time - account.sum::<Dur>();
+    account.queue[Source::Host] += missing;
+}
+
+/// A time by the parts of another, in proportion and rounded down.
+fn share(time: u64, of: &Spent) -> Spent {
+    let all = u128::from(of.sum::<Dur>().as_ns());
+    if time == 0 || all == 0 {
+        return Spent::default();
+    }
+    of.map(|part| Dur::ns((u128::from(part.as_ns()) * u128::from(time) / all) as u64))
 }
 
 /// One page operation, waiting or running.
@@ -362,18 +384,62 @@ mod tests {
         spent.queue[Source::Gc] = Dur::ns(400);
         spent.queue[Source::Wear] = Dur::ns(200);
         let queue = |waited| {
-            let account = behind(&spent, Dur::ns(waited));
+            let other = Course { spent, ..Course::default() };
+            let account = behind(&other, Dur::ns(waited));
             assert_eq!(account.sum::<Dur>(), Dur::ns(waited));
             [Source::Host, Source::Gc, Source::Wear].map(|source| account.queue[source].as_ns())
         };
         assert_eq!(queue(300), [180, 80, 40]);
         assert_eq!(queue(181), [181, 0, 0]);
         assert_eq!(queue(180), [180, 0, 0]);
-        // All that it waited, and something before it.
-        assert_eq!(queue(800), [200, 400, 200]);
+        // All that it waited, and something before it, of which nothing is known: it is like the rest.
+        assert_eq!(queue(780), [180, 400, 200]);
+        assert_eq!(queue(1_560), [360, 800, 400]);
         // A nanosecond cannot be shared, but one source can have it.
         spent.queue[Source::Wear] = Dur::ns(0);
-        assert_eq!(behind(&spent, Dur::ns(181)).queue[Source::Gc], Dur::ns(1));
+        let other = Course { spent, ..Course::default() };
+        assert_eq!(behind(&other, Dur::ns(181)).queue[Source::Gc], Dur::ns(1));
+    }
+
+    /// An operation took 100 ns, waited 300 behind garbage collection before that, and stood 600 in line
+    /// before that, two thirds of them because of wear levelling. A wait behind it has the end of that.
+    #[test]
+    fn who_stands_in_line_waits_for_what_those_before_it_waited_for() {
+        let mut other = Course::default();
+        other.spent.causes[Cause::Array] = Dur::ns(100);
+        other.spent.queue[Source::Gc] = Dur::ns(300);
+        other.line.queue[Source::Wear] = Dur::ns(400);
+        other.line.queue[Source::Host] = Dur::ns(200);
+        for (waited, expected) in [
+            (60, [60, 0, 0]),
+            (250, [100, 150, 0]),
+            (400, [100, 300, 0]),
+            (700, [200, 300, 200]),
+            (1_000, [300, 300, 400]),
+            (2_000, [600, 600, 800]),
+        ] {
+            let account = behind(&other, Dur::ns(waited));
+            let of = [Source::Host, Source::Gc, Source::Wear].map(|of| account.queue[of].as_ns());
+            assert_eq!((of, account.sum()), (expected, Dur::ns(waited)), "{waited}");
+        }
+        assert_eq!(behind(&Course::default(), Dur::ns(7)).queue[Source::Host], Dur::ns(7));
+    }
+
+    /// A line before one server, each of whose operations takes 100 ns and waits 300 behind collection.
+    /// Three quarters of each wait in a line of any length are due to collection.
+    #[test]
+    fn a_long_line_has_the_shares_of_what_it_waits_for() {
+        let mut served = Spent::default();
+        served.causes[Cause::Array] = Dur::ns(100);
+        served.queue[Source::Gc] = Dur::ns(300);
+        let mut other = Course { spent: served, ..Course::default() };
+        for place in 1..2_000 {
+            let waited = Dur::ns(400 * place);
+            let line = behind(&other, waited);
+            let gc = line.queue[Source::Gc].as_ns() as f64 / waited.as_ns() as f64;
+            assert!((gc - 0.75).abs() < 0.01, "place {place}: {gc}");
+            other.line = line;
+        }
     }
 
     /// A request behind an operation that waited for a buffer or a suspend waits for these, too. Of
@@ -385,7 +451,7 @@ mod tests {
         spent.causes[Cause::Suspend] = Dur::ns(300);
         spent.causes[Cause::Buffer] = Dur::ns(200);
         spent.queue[Source::Gc] = Dur::ns(100);
-        let account = behind(&spent, Dur::ns(600));
+        let account = behind(&Course { spent, ..Course::default() }, Dur::ns(600));
         let causes = [Cause::Suspend, Cause::Buffer].map(|cause| account.causes[cause]);
         assert_eq!(causes, [210, 140].map(Dur::ns));
         let queue = [Source::Gc, Source::Host].map(|source| account.queue[source]);

@@ -94,6 +94,36 @@ fn the_wait_for_a_locked_page_is_behind_the_host() {
     assert_eq!(class_of(&value, "write").totals(), (host + array, host, 0, 0, array));
 }
 
+/// Ways to make writes stand in line: outside a drive that takes one, and before a buffer of one page.
+const LINES: [&[&str]; 2] =
+    [&["host.queue-limit=1"], &["buffer.kind=write-back", "buffer.size=4KiB"]];
+
+/// Writes at once, on a drive that serves one after the other. Nothing but their programs and erases takes
+/// time, so each waits for the programs of those before it, which are the host's, and for the erases
+/// before it and its own, which are garbage collection's. That is also so where it stands in line behind
+/// a write that waits for space.
+#[test]
+fn who_stands_in_line_behind_a_wait_for_space_waits_behind_garbage_collection() {
+    for line in LINES {
+        let shares = |before: u64, n: u64| {
+            let mut script = writes((0..before).map(|_| 0));
+            script.extend((1..=n).map(|page| write(30 * LATER, page)));
+            let w = class_of(&serve(&eight_blocks(line), script), "write");
+            let (total, host, gc, others, array) = w.totals();
+            assert_eq!((others, total), (0, host + gc + array), "{line:?}");
+            (host, gc)
+        };
+        // The second waits for one program, the third for two, and so on.
+        let n = 8;
+        let behind = PROGRAM * n * (n - 1) / 2;
+        let (host, gc) = shares(24, n);
+        assert_eq!(host, behind, "{line:?}");
+        assert!(gc > host && gc.is_multiple_of(ERASE), "{line:?}: {gc}");
+        // On an empty drive there is no collection to wait for.
+        assert_eq!(shares(0, n), (behind, 0), "{line:?}");
+    }
+}
+
 // ── The throttle ────────────────────────────────────────────────────────────────────────────────
 
 /// 128 pages of flash that stand `cycles` cycles, in 1280 seconds: a tenth of `cycles` pages a second.

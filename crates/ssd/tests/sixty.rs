@@ -182,7 +182,7 @@ fn list(seed: u64) -> Box<dyn Workload> {
 }
 
 /// Warnings that came after the results were kept.
-const SAID_SINCE: [&str; 3] = ["partial-writes", "idle-policy", "small-buffer"];
+const SAID_SINCE: [&str; 4] = ["partial-writes", "idle-policy", "small-buffer", "spare-in-reserve"];
 
 fn outcome(case: &Case) -> Result<Outcome, String> {
     let drive = try_drive(BASE, &case.settings)?;

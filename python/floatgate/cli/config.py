@@ -52,19 +52,30 @@ def check(
 ) -> None:
     """Say whether DRIVE can run; every mistake is shown with its place.
 
-    Warnings name what would change nothing in a run, or hold the rest of the drive back.
+    Warnings name what would change nothing in a run, or hold the rest of the drive back. Settings
+    that a drive file inherits are listed where a drive without them is another drive.
     """
-    _, text = engine.resolve(
-        drive, policy=policy, set=set, seed=None, finder=Finder(typed([*policy, *set]))
-    )
+    finder = Finder(typed([*policy, *set]))
+    _, text = engine.resolve(drive, policy=policy, set=set, seed=None, finder=finder)
     resolved = json.loads(text)
+    inherited = json.loads(engine.inherited(drive, policy=policy, set=set, finder=finder))
     name = resolved["config"].get("name", drive)
     if as_json:
-        print_json("floatgate.check/1", name=name, valid=True, warnings=resolved["warnings"])
+        print_json(
+            "floatgate.check/1",
+            name=name,
+            valid=True,
+            warnings=resolved["warnings"],
+            inherited=inherited,
+        )
         return
     print(f"{name}: this drive can run")
     for warning in resolved["warnings"]:
         print(hanging("warning: ", f"{warning['text']} [{warning['code']}]", page_width()))
+    if inherited:
+        from floatgate.text import lists
+
+        print(lists.inherited(inherited))
 
 
 @app.command()

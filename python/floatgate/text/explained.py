@@ -13,7 +13,7 @@ from floatgate.words import BOLD, Style, filled, page_width
 class Explained(NamedTuple):
     """A warning: what it means, what to do, and whether it changes what the answer means.
 
-    `add` is what to add to the command, ready to paste, where one thing helps at all times.
+    `add` has options to add to the command, ready to paste, if the same ones always help.
     """
 
     means: str
@@ -125,6 +125,15 @@ WARNINGS: Mapping[str, Explained] = {
         "all dies program at once, so some dies always have nothing to program.",
         "Give the buffer at least one program unit for each die. With two, one is filled while "
         "the other is programmed: buffer.units-per-die = 2, instead of buffer.size.",
+        True,
+    ),
+    "spare-in-reserve": Explained(
+        "Garbage collection keeps `ftl.gc.stop` blocks of each plane free, and the host and "
+        "collection each write into an open one. These blocks hold no old data. They do not become "
+        "fewer as `geometry.blocks-per-plane` does, so a drive that is made small loses spare, and "
+        "its write amplification is higher than that of the large drive.",
+        "Give the spare factor that the warning names, or more blocks: `geometry.pages-per-block` "
+        "makes a drive as small, and leaves the share of the reserve as it was.",
         True,
     ),
     "idle-policy": Explained(

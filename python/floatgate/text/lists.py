@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from floatgate import measured
 from floatgate.policy import FAMILIES
 from floatgate.words import (
     BOLD,
@@ -15,6 +17,7 @@ from floatgate.words import (
     number,
     page_width,
     section,
+    short,
     size,
     table,
     three,
@@ -48,6 +51,31 @@ def policies(known: Iterable[Mapping[str, Any]], *, details: bool = False) -> st
     return "\n".join(lines).lstrip("\n")
 
 
+def inherited(known: Iterable[Mapping[str, Any]]) -> str:
+    """Settings that a drive file inherits, by the file that gives them."""
+    by_file: dict[str, list[str]] = {}
+    for each in known:
+        default = each["default"]
+        other = "not by default" if default is None else f"by default {_toml(default)}"
+        line = f"{each['key']} = {_toml(each['value'])}"
+        by_file.setdefault(each["from"], []).append(hanging("  ", f"{line} ({other})"))
+    lines = ["It inherits these, and without them it is another drive:"]
+    for file, settings in by_file.items():
+        lines += [f"from {file}", *settings]
+    return "\n".join(lines)
+
+
+def _toml(value: Any) -> str:
+    """A value as a drive file has it; of a policy its name, of another section the keys.
+
+    >>> _toml("any"), _toml({"read": "4uJ", "erase": "1mJ"}), _toml({"name": "fifo"}), _toml(True)
+    ('"any"', '{ read, erase }', '"fifo"', 'true')
+    """
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    return _toml(value["name"]) if [*value] == ["name"] else f"{{ {', '.join(value)} }}"
+
+
 def drives(known: Iterable[Mapping[str, Any]]) -> str:
     """The drives below each other: what they export, their flash and interface, what is assumed."""
     known = list(known)
@@ -70,7 +98,36 @@ def drives(known: Iterable[Mapping[str, Any]]) -> str:
         "assumed: settings without a source, among those that should have one.",
         "`floatgate drives NAME` has each of them.",
     ]
-    return "\n\n".join([table(rows), "\n".join(summaries), "\n".join(map(wrapped, about))])
+    parts = [table(rows), _speeds(known), "\n".join(summaries), "\n".join(map(wrapped, about))]
+    return "\n\n".join(parts)
+
+
+def _speeds(known: Sequence[Mapping[str, Any]]) -> str:
+    """How fast the drives are, and how much can be written to them, as it was measured."""
+    rows = [["", "IOPS", "MB/s", "MB/s", "WAF", "TBW"], ["", "read", "read", "write", "", "TB"]]
+    for drive in known:
+        found = drive["measured"]
+        cells = ["-"] * 5
+        if found is not None:
+            cells = [
+                short(found["read_iops"]),
+                three(found["read_mb_per_s"]),
+                three(found["write_mb_per_s"]),
+                three(found["waf"]),
+                three(found["tbw_bytes"] / 1e12),
+            ]
+        rows.append([drive["name"], *cells])
+    shipped = {d["name"]: d["measured"] for d in known if d["measured"] is not None}
+    about = [
+        "IOPS: random reads of 4 KiB, 256 at a time. MB/s: requests of 128 KiB in order, 32 at a "
+        "time. WAF: write amplification of random writes of 4 KiB on the full drive, aged by them. "
+        "TBW: terabytes that these writes can bring until the rated cycles are used.",
+        f"Measured with the build and shipped, digest {measured.digest_of_all(shipped)}; nothing "
+        "is measured here.",
+    ]
+    if len(shipped) < len(known):
+        about.append(f"-: its settings changed since; `{measured.RENEW}` measures it.")
+    return f"{table(rows)}\n\n" + "\n".join(map(wrapped, about))
 
 
 _CELLS = {1: "SLC", 2: "MLC", 3: "TLC", 4: "QLC"}
@@ -88,6 +145,7 @@ def drive(known: Mapping[str, Any], *, colour: bool = False) -> str:
         f"{size(known['exported_bytes'])} exported of {size(known['physical_bytes'])} of flash",
         f"{cells}, {number(known['dies'])} dies, pages of {size(known['page_bytes'])}",
         f"link: {known['link'] or 'no limit'}",
+        *_measured(known["measured"]),
     ]
     sections = [
         wrapped(f"{style(BOLD, known['name'])}  {known['summary']}"),
@@ -95,6 +153,20 @@ def drive(known: Mapping[str, Any], *, colour: bool = False) -> str:
         section("Sources", _by_source(known["settings"]), style),
     ]
     return "\n\n".join(sections)
+
+
+def _measured(found: Mapping[str, Any] | None) -> list[str]:
+    """The speeds of one drive, as facts."""
+    if found is None:
+        return []
+    return [
+        f"{short(found['read_iops'])} random reads of 4 KiB a second, 256 at a time",
+        f"{three(found['read_mb_per_s'])} MB/s read and {three(found['write_mb_per_s'])} MB/s "
+        "written in order, in requests of 128 KiB, 32 at a time",
+        f"{three(found['tbw_bytes'] / 1e12)} TB written until the rated cycles are used, at the "
+        f"write amplification {three(found['waf'])} of random writes of 4 KiB",
+        f"measured with the build and shipped, digest {found['digest']}",
+    ]
 
 
 def chips(known: Iterable[Mapping[str, Any]]) -> str:

@@ -32,6 +32,7 @@ pub struct Layers<'a> {
 }
 
 /// All layers as one.
+#[derive(Clone)]
 pub(crate) struct Merged {
     /// The settings, and of what files keep to themselves the drive file's name, summary and base.
     pub(crate) tree: TomlTable,
@@ -118,7 +119,7 @@ pub(crate) fn merge(
 }
 
 /// Puts `high` over `low`. A choice of `high` replaces settings that exclude it.
-fn put(low: &mut TomlTable, mut high: TomlTable) {
+pub(super) fn put(low: &mut TomlTable, mut high: TomlTable) {
     for (name, ways, _) in WAYS {
         let (Some(low), Some(high)) = (low.section(name), high.section(name)) else {
             continue;

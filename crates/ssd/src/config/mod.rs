@@ -24,6 +24,7 @@ mod chips;
 mod drive;
 mod error;
 mod field;
+mod inherited;
 mod keys;
 mod layers;
 mod node;
@@ -45,6 +46,7 @@ pub use drive::{
 };
 pub use error::{ConfigError, ConfigErrorKind, Mark};
 pub(crate) use field::Word;
+pub use inherited::inherited;
 pub use keys::{
     BufferSettings, Controller, FlowSettings, FtlSettings, GcSettings, Host, LinkSettings,
     Precondition, Reliability, Suspend,

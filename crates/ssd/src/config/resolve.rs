@@ -41,6 +41,12 @@ pub(crate) fn at_once(geometry: &Geometry, multi_plane: MultiPlane) -> Bytes {
     Bytes::new(unit * together * geometry.dies() as u64)
 }
 
+/// Blocks of a plane that never hold old data, for planes of any size. Garbage collection keeps `stop` free, and
+/// the host and collection each have one open.
+pub(super) fn reserve(stop: u32) -> u64 {
+    u64::from(stop) + 2
+}
+
 /// The keys of which a drive gives exactly one.
 const CAPACITY: [&str; 3] = ["ftl.over-provisioning", "ftl.spare-factor", "ftl.logical-capacity"];
 
@@ -502,10 +508,9 @@ impl Work<'_> {
     fn spare(&self, logical: Option<u32>, policies: Option<&PolicySet>) {
         let stop = self.get::<u32>("ftl.gc.stop");
         let (Some(g), Some(logical), Some(stop)) = (&self.geometry, logical, stop) else { return };
-        // An open block for the host, and one for garbage collection.
-        let own = u64::from(stop) + 2;
         let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));
         let kept = kept.div_ceil(g.pages_per_block().into());
+        let own = reserve(stop);
         // The slots that each block may keep and that reclaiming it does not gain: a program unit
         // less one page.
         let unit = u64::from(g.slots_per_program());

@@ -2,11 +2,19 @@
 //! run.
 
 use super::drive::{BufferKind, Drive};
-use super::resolve::at_once;
+use super::resolve::{at_once, reserve};
+use super::{Layers, load};
+use crate::presets;
 use ftl::ReadDisturb;
 use kernel::Bytes;
 use nand::Level;
 use policies::{DriveParts, Family, Idle};
+
+/// The share of the spare blocks from which on the reserve of garbage collection is worth a warning.
+const MOST_RESERVED: f64 = 0.25;
+
+/// A spare factor that is advised is at most this.
+const MOST_SPARE: f64 = 0.5;
 
 impl Drive {
     /// Policies, and parts of them, that change nothing in a run of the drive, each with the reason.
@@ -47,6 +55,56 @@ impl Drive {
             all.join(", ")
         );
         (!all.is_empty()).then_some(text)
+    }
+
+    /// The reserve of garbage collection does not shrink with the planes. Of few blocks it takes much of
+    /// the spare, and write amplification is that of a drive with less.
+    pub(crate) fn spare_in_reserve(&self) -> Option<String> {
+        let (spare, kept) = (self.spare_blocks(), self.reserved_blocks());
+        if kept <= MOST_RESERVED * spare {
+            return None;
+        }
+        let blocks = self.geometry.blocks_per_plane() as f64;
+        let left = |of: f64| 100.0 * (self.spare_factor - kept / of);
+        let nominal = 100.0 * self.spare_factor;
+        let (share, now) = (100.0 * kept / spare, left(blocks));
+        let larger = self.as_included().filter(|of| *of > blocks);
+        let other = larger.map_or_else(
+            || "nearly all on a drive with many blocks".to_owned(),
+            |of| format!("{:.1} % with the {of} blocks of {}", left(of), self.name),
+        );
+        let same = self.spare_factor + kept / blocks - larger.map_or(0.0, |of| kept / of);
+        let advice = if same < MOST_SPARE {
+            format!("`ftl.spare-factor = {same:.3}` leaves as much as there")
+        } else {
+            "give each plane more blocks".to_owned()
+        };
+        Some(format!(
+            "garbage collection reserves {kept} of the {blocks} blocks of each plane, which is {share:.0} % \
+             of the spare. Of a spare factor of {nominal:.1} % that leaves {now:.1} %, and {other}. Write \
+             amplification is higher than there; {advice}"
+        ))
+    }
+
+    /// Blocks of a plane beyond what the drive exports.
+    fn spare_blocks(&self) -> f64 {
+        self.spare_factor * self.geometry.blocks_per_plane() as f64
+    }
+
+    /// Blocks of a plane that neither hold old data nor are exported.
+    fn reserved_blocks(&self) -> f64 {
+        let (kept, _) = self.policies.spare_slots(&self.geometry);
+        let kept = kept.div_ceil(self.geometry.pages_per_block().into());
+        (reserve(self.ftl.gc.stop) + kept) as f64
+    }
+
+    /// The blocks of a plane of the included drive of this name.
+    fn as_included(&self) -> Option<f64> {
+        let text = presets::named(presets::presets(), &self.name)?;
+        let file = (&*self.name, text);
+        let layers = Layers { file, library: &|_| None, set: &[], policy: &[], seed: None };
+        let included = load(&layers).expect("an included drive is right");
+        Some(included.geometry.blocks_per_plane() as f64)
     }
 
     /// A write keeps its place in the buffer until it is programmed: with fewer places than all dies

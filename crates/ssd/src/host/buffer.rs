@@ -10,6 +10,7 @@
 
 use super::port::Port;
 use crate::config::{self, BufferKind};
+use crate::ops::Spent;
 use ftl::Lpn;
 use kernel::{Bytes, Prio};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -157,6 +158,8 @@ pub(crate) struct Buffer {
     entries: Vec<Entry>,
     /// The latest place of each page.
     places: FxHashMap<Lpn, u32>,
+    /// How the write that took each place had waited for it. It is as long as such writes made it.
+    lines: Vec<Spent>,
     capacity: u32,
     /// Unsent pages that may stay.
     keep: u32,
@@ -188,6 +191,7 @@ impl Buffer {
         there.then(|| Self {
             entries: Vec::with_capacity(capacity as usize),
             places: FxHashMap::with_capacity_and_hasher(capacity as usize, FxBuildHasher),
+            lines: Vec::new(),
             capacity,
             keep: (f64::from(capacity) * settings.flush_above) as u32,
             free: END,
@@ -285,6 +289,9 @@ impl Buffer {
             self.entries[place as usize] = entry;
         }
         let place = if place == END { self.entries.len() as u32 - 1 } else { place };
+        if let Some(line) = self.lines.get_mut(place as usize) {
+            *line = Spent::default();
+        }
         self.places.insert(lpn, place);
         self.arriving += 1;
         self.taken += 1;
@@ -396,6 +403,20 @@ impl Buffer {
     /// From now on no page stays unsent.
     pub(crate) fn keep_nothing(&mut self) {
         self.keep = 0;
+    }
+
+    /// How the write that took a place had waited for it.
+    pub(crate) fn line(&self, place: u32) -> Spent {
+        self.lines.get(place as usize).copied().unwrap_or_default()
+    }
+
+    /// A write took a place, and had waited for it like this.
+    pub(crate) fn set_line(&mut self, place: u32, line: Spent) {
+        let at = place as usize;
+        if self.lines.len() <= at {
+            self.lines.resize(at + 1, Spent::default());
+        }
+        self.lines[at] = line;
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -2,7 +2,7 @@
 //! what is counted of them.
 
 use super::{Barrier, ByLatency};
-use crate::ops::{NONE, Spent};
+use crate::ops::{Course, NONE, Spent, behind};
 use kernel::{Dur, Histogram, Prio, Time, TimeSum};
 use nand::Each;
 use std::collections::VecDeque;
@@ -184,11 +184,18 @@ pub(crate) struct Requests {
     pub(crate) safe: Option<VecDeque<Safe>>,
     /// The writes that flushes wait for.
     pub(crate) barrier: Barrier,
+    /// The account of the time outside, by request. It is as long as such requests made it.
+    lines: Vec<Spent>,
+    /// The last request that completed since some had to wait outside.
+    last: Course,
+    /// Requests inside at most.
+    limit: u32,
     pub(crate) stats: Stats,
 }
 
 impl Requests {
-    pub(crate) fn new() -> Self {
+    /// No requests; at most `limit` are going to be inside at once.
+    pub(crate) fn new(limit: u32) -> Self {
         Self {
             slots: Vec::new(),
             free: NONE,
@@ -197,6 +204,9 @@ impl Requests {
             done: VecDeque::new(),
             safe: None,
             barrier: Barrier::default(),
+            lines: Vec::new(),
+            last: Course::default(),
+            limit,
             stats: Stats::default(),
         }
     }
@@ -218,14 +228,50 @@ impl Requests {
         self.stats.limited += u64::from(request.outside > 0);
         self.stats.outside += Dur::ns(request.outside);
         self.inside += 1;
-        if self.free == NONE {
+        let outside = request.outside;
+        let id = if self.free == NONE {
             self.slots.push(request);
-            return self.slots.len() as u32 - 1;
+            self.slots.len() as u32 - 1
+        } else {
+            let id = self.free;
+            self.free = self.slots[id as usize].next_free;
+            self.slots[id as usize] = request;
+            id
+        };
+        if outside > 0 {
+            self.end_line(id, Dur::ns(outside));
         }
-        let id = self.free;
-        self.free = self.slots[id as usize].next_free;
-        self.slots[id as usize] = request;
         id
+    }
+
+    /// A request waited outside, behind the one that has just completed.
+    #[cold]
+    fn end_line(&mut self, id: u32, outside: Dur) {
+        let at = id as usize;
+        if self.lines.len() <= at {
+            self.lines.resize(at + 1, Spent::default());
+        }
+        self.lines[at] = behind(&self.last, outside);
+    }
+
+    /// The account of the time that a request waited outside.
+    #[inline]
+    pub(crate) fn line(&self, id: u32) -> Spent {
+        match self.get(id).outside {
+            0 => Spent::default(),
+            _ => self.lines[id as usize],
+        }
+    }
+
+    /// Whether requests may wait outside, behind what completes: the drive is full, or some have waited.
+    #[inline]
+    pub(crate) fn may_have_line(&self) -> bool {
+        self.inside >= self.limit || self.stats.limited > 0
+    }
+
+    /// A request is about to complete, and others may wait outside behind it.
+    pub(crate) fn note_last(&mut self, last: Course) {
+        self.last = last;
     }
 
     #[inline]

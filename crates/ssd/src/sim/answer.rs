@@ -2,7 +2,7 @@
 
 use super::Sim;
 use crate::host::{Buffer, COMMAND, Class, Inside, Safe, Transfer};
-use crate::ops::{Owner, Spent, behind};
+use crate::ops::{Course, Owner, Spent, behind};
 use ftl::{Lpn, PolicyTypes};
 use kernel::Dur;
 use nand::{Cause, Source};
@@ -45,7 +45,8 @@ impl<K: PolicyTypes> Sim<K> {
     #[inline(always)] // into the loop over what a command has done
     fn page_answered(&mut self, op: u32, owner: Owner) {
         let o = &self.device.ops[op];
-        if o.programs() {
+        // A write that goes through the buffer waits for the programs of others, which are counted themselves.
+        if o.programs() && (self.buffer.is_none() || matches!(owner, Owner::Buffer(_))) {
             let longest = &mut self.waits.stats.gc_longest;
             *longest = o.spent.queue[Source::Gc].as_ns().max(*longest);
         }
@@ -88,34 +89,35 @@ impl<K: PolicyTypes> Sim<K> {
 
     pub(super) fn complete(&mut self, id: u32, mut spent: Spent) {
         let request = self.requests.get(id);
-        let &Inside { class, epoch, outside, throttle, .. } = request;
-        let outside = Dur::ns(outside);
-        spent.queue[Source::Host] += outside;
-        spent.causes[Cause::Throttle] = Dur::ns(throttle);
-        if self.apart {
-            self.complete_apart(id, &mut spent);
-        }
+        let &Inside { class, epoch, throttle, .. } = request;
+        spent.causes[Cause::Throttle] += Dur::ns(throttle);
+        let apart = self.apart || self.requests.may_have_line();
+        let course = apart.then(|| self.complete_apart(id, &mut spent));
         self.watch.complete(self.requests.get(id), self.clock.now, &spent);
         self.requests.complete(id, &spent, self.clock.now);
         if class == Class::Write && self.requests.barrier.leave(epoch) {
-            spent.queue[Source::Host] -= outside;
-            self.end_flushes(&spent);
+            self.end_flushes(&course.unwrap_or(Course { spent, ..Course::default() }));
         }
     }
 
-    /// A request is about to be done where there are flows, or a controller or a link.
+    /// A request is about to be done where there are flows, or a controller or a link, or requests that wait
+    /// outside. `spent` becomes the account of all its time.
     #[cold]
-    fn complete_apart(&mut self, id: u32, spent: &mut Spent) {
+    fn complete_apart(&mut self, id: u32, spent: &mut Spent) -> Course {
         if let Some(host_interface) = &self.host_interface {
             host_interface.book(id, spent);
         }
+        let course = Course { line: self.requests.line(id), spent: *spent };
+        *spent += &course.line;
         self.requests.complete_in_flow(id, spent, self.clock.now);
+        self.requests.note_last(course);
+        course
     }
 
     /// Flushes that wait for nothing any more are done; the last write that they waited for spent its
     /// time like this.
     #[cold]
-    pub(super) fn end_flushes(&mut self, last: &Spent) {
+    pub(super) fn end_flushes(&mut self, last: &Course) {
         while let Some(flush) = self.requests.barrier.take_done() {
             let request = self.requests.get(flush);
             let host_interface = self

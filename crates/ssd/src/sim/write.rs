@@ -4,8 +4,9 @@
 use super::Sim;
 use super::wait::Condition;
 use crate::device::LaneId;
+use crate::ops::{Course, behind};
 use ftl::{Lpn, PolicyTypes};
-use nand::{Operation, Ppn, Slots, Source, Verb};
+use nand::{Operation, Ppn, Slots, Verb};
 
 impl<K: PolicyTypes> Sim<K> {
     #[inline(always)] // as `enter`
@@ -30,10 +31,12 @@ impl<K: PolicyTypes> Sim<K> {
         let o = &mut self.device.ops[op];
         (o.operation.verb, o.operation.slots) = (Verb::Program, None);
         (o.modify, o.partial) = (false, false);
+        let read = Course { spent: o.spent, ..Course::default() };
         let mut waiters = self.waits.unlock(lpn);
         self.place_out_of_line(op, lpn);
         while let Some(waiter) = waiters.pop_front() {
-            self.device.ops[waiter].end_wait(Source::Host, self.clock.now);
+            let o = &mut self.device.ops[waiter];
+            o.spent += &behind(&read, self.clock.now - o.since);
             self.enter_out_of_line(waiter);
             if !waiters.is_empty() && self.waits.is_locked(lpn) {
                 // It reads before it writes: the others go on waiting, where they are.

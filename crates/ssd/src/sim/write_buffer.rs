@@ -3,7 +3,7 @@
 use super::Sim;
 use super::wait::Condition;
 use crate::host::{Arrived, Buffer, Data, Flush, Inside, PageParts, Transfer, Write};
-use crate::ops::{Owner, PageOp, Spent, behind};
+use crate::ops::{Course, Owner, PageOp, Spent, behind};
 use ftl::{Lpn, PolicyTypes};
 use kernel::Bytes;
 use nand::{Cause, Verb};
@@ -92,10 +92,11 @@ impl<K: PolicyTypes> Sim<K> {
             Arrived::Stays => {}
             Arrived::Sends(flush) => self.send(flush),
             Arrived::Dropped(epoch) => {
+                let course = Course { line: self.line_of(place), spent };
                 if volatile && self.requests.barrier.leave(epoch) {
-                    self.end_flushes(&spent);
+                    self.end_flushes(&course);
                 }
-                self.fill_room(&spent);
+                self.fill_room(&course);
             }
         }
     }
@@ -168,19 +169,28 @@ impl<K: PolicyTypes> Sim<K> {
             self.page_done_out_of_line(write);
         }
         if volatile && self.requests.barrier.leave(flushed.epoch) {
-            self.end_flushes(&spent);
+            self.end_flushes(&Course { line: self.line_of(place), spent });
         }
-        self.fill_room(&spent);
+        if self.waits.for_room() > 0 {
+            self.fill_room(&Course { line: self.line_of(place), spent });
+        }
         self.flush();
+    }
+
+    /// How the write that took a place in the buffer had waited for it.
+    fn line_of(&self, place: u32) -> Spent {
+        self.buffer.as_ref().expect("a buffer").line(place)
     }
 
     /// Free places go to the writes that wait for them, in order; what made them free spent its time
     /// like this.
-    fn fill_room(&mut self, spent: &Spent) {
+    fn fill_room(&mut self, last: &Course) {
         while let Some((op, data)) = self.waits.first_for_room() {
             let Some(place) = self.place_in_buffer(op, data, false) else { return };
             let waited = self.waits.release_first_for_room(&self.device.ops, self.clock.now);
-            self.device.ops[op].spent = behind(spent, waited);
+            let line = behind(last, waited);
+            self.device.ops[op].spent = line;
+            self.buffer.as_mut().expect("it has a place").set_line(place, line);
             self.transfer(op, Some(place), data.bytes);
         }
     }

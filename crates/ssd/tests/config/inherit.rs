@@ -234,3 +234,48 @@ fn a_bus_takes_the_time_of_a_page() {
     let plain = text.replace("width-bits = 8, ", "");
     assert_eq!(file(plain).drive().timing, file(text).drive().timing);
 }
+
+/// The keys that are listed of a drive file, with the defaults and the files that give them.
+fn listed(file: &str, set: &[String]) -> Vec<(String, serde_json::Value, String)> {
+    let layers =
+        Layers { file: ("mine.toml", file), library: &|_| None, set, policy: &[], seed: None };
+    let found = floatgate_ssd::config::inherited(&layers, None);
+    let text = |of: &serde_json::Value| of.as_str().expect("text").to_owned();
+    let all = found.as_array().expect("a list").iter();
+    all.map(|each| (text(&each["key"]), each["default"].clone(), text(&each["from"]))).collect()
+}
+
+/// A setting is listed exactly if a drive without it is another drive: tried for each, by a file that gives
+/// what is inherited but for one setting.
+#[test]
+fn what_is_inherited_and_matters_is_listed() {
+    let mine =
+        "base = \"modern-tlc\"\n[geometry]\nblocks-per-plane = 300\n[ftl]\nspare-factor = 0.1\n";
+    let all = listed(mine, &[]);
+    let has = |key: &str| all.iter().any(|(of, ..)| of == key);
+    let multi = ("ftl.multi-plane".to_owned(), "off".into(), "modern-tlc".to_owned());
+    assert!(all.contains(&multi), "{all:?}");
+    for key in ["ftl.gc.pace", "ftl.pending-read", "policies.order", "pages.program", "energy"] {
+        assert!(has(key), "{key}: {all:?}");
+    }
+    // Nothing that every drive has to give, that is as the defaults are, or that the file gives.
+    for key in ["geometry.page-size", "geometry.blocks-per-plane", "ftl.gc.start", "host.sector"] {
+        assert!(!has(key), "{key}: {all:?}");
+    }
+    // A section stands for the settings within.
+    assert!(!all.iter().any(|(key, ..)| key.starts_with("energy.")), "{all:?}");
+    let own = format!("{mine}multi-plane = \"any\"\n");
+    let here = listed(&own, &[]);
+    assert!(here.iter().all(|(key, ..)| key != "ftl.multi-plane"), "{here:?}");
+    assert_eq!(here.len() + 1, all.len());
+    // On the command line it is the user's own, too.
+    assert_eq!(listed(mine, &["ftl.multi-plane=any".to_owned()]), here);
+    // An included drive was chosen whole, and a drive without a base inherits nothing.
+    let whole = floatgate_ssd::presets().iter().find(|(name, _)| *name == "modern-tlc-small");
+    assert_eq!(listed(whole.expect("it is included").1, &[]), []);
+    assert_eq!(listed(GOOD, &[]), []);
+    // A base of a base is named as the file that gives the setting.
+    let further = listed("base = \"modern-tlc-small\"\n", &[]);
+    let from = |key: &str| further.iter().find(|(of, ..)| of == key).map(|(.., from)| &**from);
+    assert_eq!(from("ftl.multi-plane"), Some("modern-tlc"));
+}

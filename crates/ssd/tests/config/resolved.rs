@@ -150,3 +150,37 @@ fn capacity_is_counted_as_the_contract_has_it() {
         assert_eq!((drive.over_provisioning, drive.spare_factor), ((p - l) / l, (p - l) / p));
     }
 }
+
+/// Whatever makes a drive smaller: blocks that garbage collection keeps in each plane are a larger share
+/// of the spare where planes have fewer blocks, and no larger where there are fewer planes.
+#[test]
+fn a_drive_whose_reserve_takes_much_of_the_spare_is_told() {
+    let said = |name: &str, set: &[&str]| {
+        let (_, text) = floatgate_ssd::presets().iter().find(|(of, _)| *of == name).unwrap();
+        let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+        let layers =
+            Layers { file: (name, text), library: &|_| None, set: &set, policy: &[], seed: None };
+        let drive = load(&layers).unwrap_or_else(|errors| panic!("{set:?}: {errors:?}"));
+        let warnings = drive.warnings();
+        let mut all = warnings.as_array().unwrap().iter();
+        all.find(|w| w["code"] == "spare-in-reserve")
+            .map(|w| w["text"].as_str().unwrap().to_owned())
+    };
+    for (name, _) in floatgate_ssd::presets() {
+        assert_eq!(said(name, &[]), None, "{name} as it is");
+    }
+    assert_eq!(said("agcr", &["geometry.channels=1", "geometry.dies-per-chip=1"]), None);
+    // Five blocks of 64, of 6.4 spare ones, leave 1.4; of 51.2 they leave 46.2 of 512.
+    let text = said("agcr", &["geometry.blocks-per-plane=64"]).expect("a warning");
+    for part in ["5 of the 64 blocks", "78 % of the spare", "leaves 2.2 %", "9.0 % with the 512"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // What is advised leaves as much, and the advice is no longer needed at a quarter of the spare.
+    let spare = text.split("spare-factor = ").nth(1).and_then(|s| s.split('`').next()).unwrap();
+    let left = spare.parse::<f64>().unwrap() - 5.0 / 64.0;
+    assert!((left - (0.1 - 5.0 / 512.0)).abs() < 0.001, "{text}");
+    // A larger reserve does the same as fewer blocks; more spare is the remedy.
+    assert!(said("agcr", &["ftl.gc.stop=30"]).is_some());
+    assert!(said("agcr", &["geometry.blocks-per-plane=64", "ftl.spare-factor=0.32"]).is_none());
+    assert!(said("agcr", &["geometry.blocks-per-plane=64", "ftl.spare-factor=0.31"]).is_some());
+}

@@ -131,7 +131,9 @@ impl Declared for CauseMeans {
     fn kind() -> TypeDecl {
         TypeDecl::of(ValueShape::TableDecl(TableDecl {
             name: "Causes",
-            about: "The mean time of a request by cause. A cause that the drive does not have is 0.",
+            about: "The mean time of a request by cause. A request that waits in line, for a place inside the \
+                    drive or in its write buffer, waits for what those before it wait for. A cause that \
+                    the drive does not have is 0.",
             fields: Self::fields,
         }))
     }

@@ -95,6 +95,7 @@ codes! {
         "the rate includes the time in which the write buffer emptied";
     FEW_SAMPLES: "few-samples", Few, "too few requests";
     SMALL_BUFFER: "small-buffer", None;
+    SPARE_IN_RESERVE: "spare-in-reserve", None;
     IDLE_POLICY: "idle-policy", None;
     NO_READ_OF_WRITTEN: "no-read-of-written", None;
     BUFFER_NEVER_FILLED: "buffer-never-filled", None;
@@ -191,6 +192,9 @@ impl Drive {
 fn of_the_drive(drive: &Drive, warn: Warn<'_>) {
     if let Some(text) = drive.small_buffer() {
         warn(codes::SMALL_BUFFER, text);
+    }
+    if let Some(text) = drive.spare_in_reserve() {
+        warn(codes::SPARE_IN_RESERVE, text);
     }
     for text in drive.idle_policies() {
         warn(codes::IDLE_POLICY, text);
