@@ -483,15 +483,15 @@ def test_what_cannot_be_served_is_refused_in_words(floatgate: Floatgate, tmp_pat
     drive = str(drive_file(tmp_path))
     (tmp_path / "file").write_text("precious")
     for words, said in [
-        ((drive, "--unix", "file"), "no socket"),
+        ((drive, "--unix", "file"), "not a socket"),
         ((drive, "--unix", "s", "--listen", "127.0.0.1:0"), "one place"),
         ((drive, "--listen", "0.0.0.0:0"), "--insecure"),
-        ((drive, "--store", "file"), "no store"),
+        ((drive, "--store", "file"), "not a store"),
         ((drive, "--record", "file"), "file: "),
         ((drive, "--clock", "slow"), "`slow` is not a clock"),
         ((drive, "--clock", "real:slowdown=0"), "between"),
-        ((drive, "--set", "precondition.fill=touched"), "live"),
-        ((drive, "--policy", "cost=oracle"), "must know the requests"),
+        ((drive, "--set", "precondition.fill=touched"), "touched"),
+        ((drive, "--policy", "cost=oracle"), "`oracle` must know the requests"),
         (("nodrive",), "neither a drive file"),
     ]:
         ended = floatgate("serve", *words, "--json")
