@@ -4,7 +4,7 @@ The rules are few, so that every finding is worth a rewrite:
 
 * A sentence that is not a question does not begin with What, Where, Who, Which and their kin.
 * "is no", "are none": say "is not a", "has no", "there is no".
-* "so many" without a number to compare with: say "at most N" or give the number.
+* "so many", "so much" or "so long" without a number to compare with: give the number.
 * A metaphor that only this project understands.
 * More than 30 words in a sentence.
 
@@ -80,8 +80,8 @@ RULES: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ),
     (
         "so many",
-        re.compile(r"\b[Ss]o many\b(?! (?:\w+ )*?that\b)"),
-        'say "at most N", or the number',
+        re.compile(r"\b[Ss]o (?:many|much|long)\b(?! as\b| (?:\w+ )*?that\b)"),
+        'say "at most N", "this long", or the number',
     ),
     *(("metaphor", re.compile(words), f"say {instead}") for words, instead in METAPHORS.items()),
 )

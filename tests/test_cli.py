@@ -103,7 +103,7 @@ _CODES = {
         "drives agrc": "`agrc` is not a built-in drive; did you mean `agcr`?",
         "chips C-MLC64": "`C-MLC64` is not a chip; did you mean `c-mlc64`?",
         "policies victm": "`victm` is not a family; did you mean `victim`?",
-        "reproduce gc-lwas": "`gc-lwas` is nothing that can be reproduced; did you mean `gc-laws`?",
+        "reproduce gc-lwas": "`gc-lwas` is not a study; did you mean `gc-laws`?",
         "trace list mrs": "`mrs` is not a group",
     }.items(),
 )

@@ -20,6 +20,7 @@ PLANTED = [
     ("opening", "a.md", "**What it sees** are read-only values.\n"),
     ("negation", "a.md", "A file that is no store of floatgate is\nnever opened.\n"),
     ("negation", "a.rs", "fn f() {\n    // Those that are none are dropped.\n}\n"),
+    ("so many", "a.rs", "// An answer may take so long.\n"),
     ("so many", "a.md", "It keeps so many of its requests in the drive.\n"),
     ("so many", "a.py", 'OPTION = "Let requests arrive so many times as fast."\n'),
     ("metaphor", "a.md", "Requests go through the door of a drive.\n"),

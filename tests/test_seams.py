@@ -28,6 +28,9 @@ COPY = ROOT / "target" / "seams"
 BUILT = ROOT / "target"
 
 COPIED = ("Cargo.toml", "Cargo.lock", "clippy.toml", "README.md", "pyproject.toml")
+pytestmark = pytest.mark.timeout(1800)
+"""The engine is compiled anew, which takes minutes where other work goes on."""
+
 FOLDERS = ("crates", "studies", "presets", "python", "docs", "scripts", "schema")
 
 

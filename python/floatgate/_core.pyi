@@ -47,6 +47,7 @@ __all__ = [
     "fit",
     "formats",
     "generators",
+    "inherited",
     "ldpc_facts",
     "ldpc_frames",
     "ldpc_interval",
@@ -730,9 +731,9 @@ class Recovery:
     def trapped_volts(self, cycles: float) -> float:
         """The shift of the threshold voltage by trapped charge, without rest, in V (Eq. 1)."""
     def remaining(self, idle_hours: float) -> float:
-        """The share of it that stays with so much rest between cycles, 0 to 1 (Eq. 2 and 3)."""
+        """The share of it that stays with this rest between cycles, 0 to 1 (Eq. 2 and 3)."""
     def achievable_cycles(self, idle_hours: float) -> float:
-        """Cycles until the shift is 0.65 V, with so much rest between them (Fig. 1).
+        """Cycles until the shift is 0.65 V, with this rest between them (Fig. 1).
 
         Infinite where rest heals everything.
         """

@@ -574,7 +574,7 @@ mod tests {
     #[test]
     fn a_panic_is_an_error_and_ends_the_session() {
         let settings =
-            [c"precondition.fill=none".as_ptr(), c"geometry.blocks-per-plane=16".as_ptr()];
+            [c"precondition.fill=none".as_ptr(), c"geometry.blocks-per-plane=64".as_ptr()];
         let options = FloatgateOptions {
             abi_version: FLOATGATE_ABI_VERSION,
             flow_count: 0,

@@ -60,7 +60,7 @@ impl WallClock {
         Some(then + Duration::from_nanos(((at - since).as_ns() as f64 * self.slowdown()) as u64))
     }
 
-    /// So much simulated time in wall time.
+    /// The wall time of a simulated time.
     pub(crate) fn wall(&self, simulated: Dur) -> Duration {
         Duration::from_nanos((simulated.as_ns() as f64 * self.slowdown()) as u64)
     }

@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-/// A client that is about to ask again has so long for it.
+/// The time in which a client may ask again.
 pub(crate) const GRACE: Duration = Duration::from_millis(1);
 
 /// The observed behaviour of a client.

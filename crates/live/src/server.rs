@@ -17,7 +17,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A client has so long for its handshake.
+/// The time that a client has for its handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Connections at once, of each kind.
 const MOST_CLIENTS: usize = 64;
@@ -26,11 +26,11 @@ const MOST_CLIENTS: usize = 64;
 const MOST_BYTES: u64 = 32 << 20;
 /// The least number of bytes that a command counts as.
 const LEAST_BYTES: u64 = 4096;
-/// A wait for something to do ends after so long, to look whether the server is to stop.
+/// A wait for work ends after this time, to check whether the server is to stop.
 const LOOK: Duration = Duration::from_millis(50);
-/// At the end, clients have so long to take their answers.
+/// The time that clients have at the end to take their answers.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// The system wakes a thread late by up to so much: for the rest of a wait the loop stays awake.
+/// The system wakes a thread late by up to this time. For the rest of a wait the loop stays awake.
 const AWAKE: Duration = Duration::from_micros(120);
 /// The lines of a connection to the control socket that are answered in a turn of the loop. A
 /// client of it that sends more waits, and clients of the drive do not.

@@ -9,7 +9,7 @@
 pub const MAX_PAYLOAD: u32 = 32 << 20;
 /// The most bytes of data of one option.
 const MAX_OPTION: u32 = 8 << 10;
-/// So much of a longer one is passed over before the client is given up.
+/// The bytes of a longer one that are skipped before the client is given up.
 const MAX_SKIPPED: u32 = 1 << 20;
 
 const GREETING: u64 = u64::from_be_bytes(*b"NBDMAGIC");

@@ -29,7 +29,7 @@ impl Energies {
         self.sense_joules(timing, timing.read(level, page_type), page_type)
     }
 
-    /// Joules of sensing a page of this type for so long; see [`Self::read_joules`].
+    /// Joules of sensing a page of this type for `time`; see [`Self::read_joules`].
     pub fn sense_joules(&self, timing: &Timing, time: Dur, page_type: usize) -> f64 {
         let usual = timing.read(Level::MediumCost, page_type);
         self.read[page_type].as_joules() * in_proportion(time.as_ns(), usual.as_ns())

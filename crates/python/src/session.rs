@@ -155,7 +155,12 @@ impl PySession {
         let columns = py.detach(|| {
             self.with(|embedded| {
                 let look = &mut || {
-                    raised = Python::attach(|py| py.check_signals()).err();
+                    #[expect(
+                        clippy::redundant_closure_for_method_calls,
+                        reason = "the method is not general enough"
+                    )]
+                    let checked = Python::attach(|py| py.check_signals());
+                    raised = checked.err();
                     raised.is_none() && !self.outside.is_stopped()
                 };
                 embedded.advance(until, look).map_err(of_refused)?;

@@ -602,7 +602,7 @@ pub struct Planned {
     pub state: Option<String>,
 }
 
-/// So much memory each physical page takes at most, and so much everything beside.
+/// The greatest number of bytes for each physical page; the next constant has everything else.
 const BYTES_PER_PAGE: u64 = 12;
 const BYTES_BESIDE: u64 = 64 << 20;
 

@@ -46,7 +46,7 @@ def setting(incomplete: str) -> list[str]:
 
 
 def settings() -> dict[str, list[str]]:
-    """The keys of drive files, each with its values where they are few."""
+    """The keys of drive files, each with its values if they are few."""
     import json
 
     from floatgate import engine

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 _SECONDS = 30.0
-"""So long an answer may take, however it comes."""
+"""The longest time of an answer, however it comes."""
 
 _LONGEST = 1 << 20
 """Bytes of an answer, at most."""

@@ -59,7 +59,7 @@ class Live:
     """The content of the page: the runs in or below folders, whenever it asks.
 
     Attributes:
-        standing: How far the runs at work have come, if somebody says it.
+        standing: The progress of the running runs, if it is reported.
         ended: Whether these have ended.
     """
 

@@ -118,7 +118,7 @@ UNEVEN = 60
 """The greatest difference in height of neighbours, in pixels."""
 
 FIRST = {"prose": 1, "tables": 6, "plots": 8}
-"""So much stands ahead of the details: an overview of five screens at most."""
+"""The parts ahead of the details: an overview of at most five screens."""
 
 FEW = 12
 """Runs whose numbers belong to the overview."""

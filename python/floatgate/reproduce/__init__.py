@@ -1,3 +1,3 @@
-"""Published results, made again."""
+"""Published results, reproduced."""
 
 SHAPES_RESULTS = False

@@ -27,8 +27,8 @@ class Change(NamedTuple):
     """Policies by the text of those whose place they take, and the rows that this turns.
 
     A key such as `victim=` names a family of which the study says nothing. `turns` has facts, or
-    rows by what they are about, that are to differ in every form of the study
-    that measures them; those of `turns_full` do so in the full form.
+    rows by their subject. They must differ in every form of the study that measures them. Those
+    of `turns_full` must differ in the full form.
     """
 
     name: str

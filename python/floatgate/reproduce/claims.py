@@ -1,4 +1,4 @@
-"""What was published beside what came out: the tables and plots of an experiment."""
+"""Published numbers beside ours: the tables and plots of an experiment."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Evidence:
     def __init__(self, experiment: Experiment, comparison: Comparison | None) -> None:
         self.comparison = comparison or Comparison([], [], [])
         self.failed: list[Mapping[str, str]] = []
-        """What the runs that gave no result carry."""
+        """The names and values of the runs without a result."""
         planned = [run.names for run in experiment.planned()]
         if comparison is None:
             self.runs = [Taken(names, None) for names in planned]
@@ -110,7 +110,7 @@ class Evidence:
         return [self.runs[i] for i in sorted(found)]
 
     def labels(self, name: str, where: Mapping[str, Any] | None = None) -> list[str]:
-        """What some runs have of a setting that is a number, the least first."""
+        """The values of a numeric setting in some runs, the least first."""
         found = {taken.names[name] for taken in self.of(where or {}) if name in taken.names}
         return sorted(found, key=float)
 
@@ -215,7 +215,7 @@ class Evidence:
         *,
         ratio: bool = False,
     ) -> Plot:
-        """What claims are about on each workload, real or marked as a stand-in, as bars."""
+        """The measure of claims on each workload, real or marked as a stand-in, as bars."""
         values = []
         for workload, (name, claim) in product(workloads, claims.items()):
             pairs = self.pairs(claim._replace(where={**claim.where, "workload": workload}))
@@ -318,7 +318,7 @@ def _is_of(names: Mapping[str, str], claim: Published) -> bool:
 def _each(
     claim: Published, pairs: Iterable[tuple[Taken, ...]]
 ) -> list[tuple[float, tuple[Taken, ...]]]:
-    """What the claim is about in each run that has enough of it."""
+    """The measure of the claim in each run that has enough of it."""
     enough = (each for each in pairs if not _lacks(each, claim.least))
     formed = ((_formed(claim, [_number(claim, t.run) for t in each]), each) for each in enough)
     return [(value, each) for value, each in formed if value is not None]
@@ -363,7 +363,7 @@ def findings(experiment: Experiment, comparison: Comparison) -> list[Finding]:
 
 
 def numbers(tables: Iterable[Table], begins: str = "") -> dict[str, float]:
-    """What came out as a number, by what it is about."""
+    """Our numbers, by their subject."""
     rows = (row for table in tables for row in table.rows if row.what.startswith(begins))
     return {row.what: float(row.ours) for row in rows if isinstance(row.ours, int | float)}
 
@@ -372,7 +372,7 @@ Measure = Callable[[Result], float | None]
 
 
 def column(measure: str | Measure, unit: str = "", **more: Any) -> Published:
-    """What a column of a sheet shows of its runs: a claim without words."""
+    """The value of a column of a sheet for its runs: a claim without words."""
     return Published("", measure, unit=unit, **more)
 
 

@@ -1,4 +1,4 @@
-"""Published results, made again: the experiments that come along."""
+"""Published results, reproduced: the included experiments."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ PAGE = "report.html"
 MEASURED = "measured.json"
 """Beside the runs of a study: what else its claims rest on, by name (`Analysis.measured`)."""
 VERDICTS = Path(__file__).parent / "verdicts.json"
-"""What became of the facts of each study, by form, as of the version it names."""
+"""The verdicts of each study's facts, by form, as of the version that it names."""
 
 
 class Reproduction(NamedTuple):
-    """What came out. `missed` has, in words, what does not lie within its stated tolerance."""
+    """The results. `missed` has, in words, what does not lie within its stated tolerance."""
 
     report: Report
     page: Path
@@ -46,7 +46,7 @@ class Reproduction(NamedTuple):
 
 
 def known() -> dict[str, Experiment]:
-    """The experiments that come along, by name."""
+    """The included experiments, by name."""
     found = {}
     for folder in resources.files("floatgate.reproduce.studies").iterdir():
         file = folder / FILE
@@ -72,7 +72,7 @@ def verdicts() -> dict[str, dict[str, Counts]]:
 
 
 def measurements() -> dict[str, str]:
-    """What comes along and runs no drive, by name: its title.
+    """The titles of included measurements that run no drive, by name.
 
     Each is a module of `floatgate.reproduce.studies` with `TITLE` and `measure`.
     """
@@ -90,16 +90,16 @@ def reproduce(
     progress: Callable[[Standing], object] | None = None,
     policies: Mapping[str, str] | None = None,
 ) -> Reproduction:
-    """Makes a published result again, and a report that puts both side by side.
+    """Reproduces a published result, and writes a report that compares both.
 
     Args:
         name: One of `known()`.
         quick: Its quick form: fewer points, at most a minute on two cores.
-        traces: Where traces of the catalogue lie.
+        traces: The folders of the catalogue's traces.
         out: The folder of the runs and of `report.html`, by default `floatgate-results/NAME`.
         workers: As for `floatgate.sweep`; likewise `executor` and `progress`.
         executor: Where to run instead of on this machine.
-        progress: Called some ten times a second with how far all runs have come.
+        progress: Called about ten times a second with the progress of all runs.
         policies: Policies to run in the place of others, both as texts: what a change of
             `changes.toml` says. The rows then show what the change does to them.
 
@@ -109,7 +109,7 @@ def reproduce(
     experiments = known()
     if name not in experiments:
         help = hint(name, [*experiments, *measurements()])
-        raise UnknownNameError(f"`{name}` is nothing that can be reproduced; {help}")
+        raise UnknownNameError(f"`{name}` is not a study; {help}")
     experiment = experiments[name].quick() if quick else experiments[name]
     folder = Path(out) if out is not None else Path("floatgate-results") / name
     experiment = prepared(changed(experiment, policies or {}), traces, folder)
@@ -150,7 +150,7 @@ def _reported(
 
 
 def _missed(tables: Sequence[Table]) -> list[str]:
-    """What is no result of a model, and beyond its band or not as it should follow."""
+    """Rows beyond their band that are not results of a model, or that do not follow."""
     rows = [row for table in tables for row in table.rows if row.kind not in ("output", "beyond")]
     unequal = [row for row in rows if row.kind == "follows" and verdict(row) == DIFFERS]
     return [*claims.beyond(row for row in rows if row.kind != "follows"),
@@ -158,7 +158,7 @@ def _missed(tables: Sequence[Table]) -> list[str]:
 
 
 def analysed(name: str, comparison: Comparison, study: Study) -> Analysis:
-    """What the experiment's own module finds, if it has one."""
+    """The findings of the experiment's own module, if it has one."""
     analyse = _of_module(name, "analyse")
     if analyse is None:
         return Analysis()

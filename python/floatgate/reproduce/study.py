@@ -1,4 +1,4 @@
-"""What the module of a study is given, what it gives, and what it says that with: one import."""
+"""The inputs and outputs of a study's module, and the types for them: one import."""
 
 from __future__ import annotations
 
@@ -39,15 +39,16 @@ __all__ = [
 
 
 class Analysis(NamedTuple):
-    """What the module of an experiment finds beyond look-ups, and what does not hold.
+    """The findings of an experiment's module beyond look-ups, and the claims that do not hold.
 
-    An experiment's folder may be a package with `analyse(evidence, study) -> Analysis`, with
-    `claims(experiment)`, the claims that it makes of runs by name, and with
+    An experiment's folder may be a package with `analyse(evidence, study) -> Analysis`. It may also
+    have `claims(experiment)`, the claims about runs by name, and
     `prepare(experiment, traces, folder) -> Experiment` if files have to be made for its runs.
     Tables and sheets without a row, and plots without a point, are left out of the report.
-    `says` is what matters of it, in a sentence or two, for the top of the page. `shown` are the
-    runs that the report shows one by one, where all would be too many. `measured` is what claims
-    rest on beside runs, by the `names` that they have for it, with what each `says` of itself.
+
+    `says` is the main finding, in a sentence or two, for the top of the page. `shown` are the runs
+    that the report shows one by one, if all would be too many. `measured` has the other evidence of
+    claims, by the `names` that they have for it, with a description each.
     """
 
     tables: Sequence[Table] = ()
@@ -60,7 +61,7 @@ class Analysis(NamedTuple):
 
 
 class Study:
-    """What an analysis may ask for besides its evidence, the runs.
+    """The inputs of an analysis besides its evidence, the runs.
 
     `experiment` is the one that was run, `quick` says whether this is its quick form, and `workers`
     how many cores there are to use. `policies` are those that take the place of others.
@@ -84,7 +85,7 @@ class Study:
         self._described: dict[str, Description] = {}
 
     def describe(self, workload: str) -> Description:
-        """What a workload of the experiment is like, read as its runs read it."""
+        """The description of a workload of the experiment, read as its runs read it."""
         if workload not in self._described:
             planned = self._of(workload)
             reading: Any = {"traces": self._traces} | planned.reading
@@ -94,7 +95,7 @@ class Study:
     def demand(
         self, workload: str, progress: Callable[[str, int, int | None, int], object] | None = None
     ) -> pl.DataFrame:
-        """What a workload writes in each second, on the drive of its runs.
+        """The bytes that a workload writes in each second, on the drive of its runs.
 
         To its end, even if its runs read the first requests only.
         """

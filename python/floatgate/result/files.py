@@ -113,7 +113,7 @@ def unfinished(name: str) -> str:
 
 
 def tidy(folder: Path) -> None:
-    """Removes what processes of this machine that were killed have left in a folder of results."""
+    """Removes files that killed processes of this machine have left in a folder of results."""
     import shutil
 
     for left in folder.glob(f"{_UNFINISHED}*"):

@@ -49,8 +49,8 @@ def cache() -> Cache | None:
     """Returns where things are kept between runs, made and marked if need be; None for nowhere.
 
     The environment variable FLOATGATE_CACHE names the folder in which the cache has its own, or
-    nowhere if it is empty; by default that is the folder of the user's caches. How much the states
-    may take is said by FLOATGATE_CACHE_LIMIT, which the engine reads.
+    nowhere if it is empty; by default that is the folder of the user's caches. The engine reads the
+    greatest size of the states from FLOATGATE_CACHE_LIMIT.
 
     Raises:
         InputError: A folder of the cache's name is there and somebody else's.

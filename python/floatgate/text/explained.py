@@ -13,7 +13,7 @@ from floatgate.words import BOLD, Style, filled, page_width
 class Explained(NamedTuple):
     """A warning: what it means, what to do, and whether it changes what the answer means.
 
-    `add` is what to add to the command, ready to paste, where one thing helps at all times.
+    `add` has options to add to the command, ready to paste, if the same ones always help.
     """
 
     means: str

@@ -216,7 +216,7 @@ def advised(advice: Advice, *, colour: bool = False) -> str:
         return ""
     title = f"To reach {data['target_years']:.4g} years"
     if data["why"]:
-        return section(title, wrapped(f"nothing can be said: {data['why']}"), style)
+        return section(title, wrapped(f"not known: {data['why']}"), style)
     rows = [["throttle", "programmed", "served", "page write", "mean", "p99", "longest"]]
     for each in data["throttles"]:
         delay, service = each["page_delay_ns"], each["page_write_ns"]

@@ -362,9 +362,10 @@ pub trait Order: Watch {
     fn watches_waits(&self) -> bool {
         false
     }
-    /// Whether a host read that has come interrupts the program or erase that runs on its die, and had
-    /// waited so long. Asked where the die can do that; what is interrupted is among the heads then,
-    /// beside reads of the host alone. The number of reads is counted only where waits are watched.
+    /// Whether a host read that has come interrupts the program or erase that runs on its die,
+    /// which had waited `waited`. The die asks if it can be interrupted. The running operation is
+    /// then among the heads, beside reads of the host alone. The number of reads is counted only if
+    /// waits are watched.
     fn may_suspend(
         &mut self,
         _running: &OpView,

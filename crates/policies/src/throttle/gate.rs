@@ -39,8 +39,8 @@ pub struct Gate {
     expected: f64,
     /// When the last write enters: writes pass in order.
     open: Time,
-    /// How long writes were held back in all, those at the same time counted once: by so much the
-    /// host runs late.
+    /// The time for which writes were held back in all, with those at the same time counted once.
+    /// The host runs late by this time.
     shift: Dur,
     delay: TimeSum,
     /// Programmed, and host pages that entered, in this period and in all.

@@ -201,8 +201,8 @@ mod tests {
         }
     }
 
-    /// All flash in ten hours: as the first part comes round again it has rested for so long, and
-    /// as the last one begins no cell had less.
+    /// All flash is cycled in ten hours. When the first part comes round again it has rested for
+    /// ten hours, and when the last one begins no cell had less.
     #[test]
     fn the_first_rest_is_that_of_the_first_part() {
         for (mut rests, parts) in

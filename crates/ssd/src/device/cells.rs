@@ -338,8 +338,8 @@ impl Cells {
         }
     }
 
-    /// A block was erased for the `erases`th time in this run, with so much wear in thousandths of
-    /// a cycle. Whether it would be worn out, and rest has healed it.
+    /// A block was erased for the `erases`th time in this run, with `wear` in thousandths of a
+    /// cycle. Returns whether it would be worn out, and rest has healed it.
     pub(crate) fn erased(&mut self, block: BlockId, erases: u32, wear: u32, now: Time) -> bool {
         self.disturbs[block] = 0;
         self.last[block] = 0;

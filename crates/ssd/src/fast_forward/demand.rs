@@ -74,7 +74,7 @@ impl Demand {
         Self::new(bytes.iter().zip(pages).map(step).collect())
     }
 
-    /// The same numbers, each for so long.
+    /// The same numbers, each for a step of this length.
     #[must_use]
     pub fn with_step(mut self, step: Dur) -> Self {
         let longer = step.as_secs_f64() / self.step;

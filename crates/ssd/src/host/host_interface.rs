@@ -208,7 +208,7 @@ impl Link {
         self.settings.rate.map_or(Dur::ZERO, |rate| rate.time(bytes).max(Dur::ns(1)))
     }
 
-    /// Carries something that takes so long. Returns when it is there.
+    /// Carries a transfer that takes `takes`. Returns when it is there.
     fn carry(&mut self, to_host: bool, takes: Dur, now: Time) -> Time {
         let full = self.settings.duplex == config::Duplex::Full;
         self.ways[usize::from(to_host && full)].take(now, takes) + self.settings.latency

@@ -46,7 +46,7 @@ struct Snapshot {
 pub(super) struct Snapshots {
     length: Dur,
     next: Time,
-    snapshots: Vec<Snapshot>,
+    taken: Vec<Snapshot>,
     latest: Vec<Block>,
     /// Events of the run at the last look.
     events: u64,
@@ -58,7 +58,7 @@ impl Snapshots {
         Self {
             length: FIRST,
             next: Time::ZERO + FIRST,
-            snapshots: Vec::new(),
+            taken: Vec::new(),
             latest: Vec::new(),
             events: 0,
         }
@@ -71,7 +71,7 @@ impl Snapshots {
 
     /// The instant is over; the next one follows.
     pub(super) fn advance(&mut self) {
-        if self.snapshots.len() > SNAPSHOTS {
+        if self.taken.len() > SNAPSHOTS {
             self.merge();
         }
         self.next += self.length;
@@ -80,7 +80,7 @@ impl Snapshots {
     /// Looks at the drive.
     pub(super) fn take<K: PolicyTypes>(&mut self, drive_view: &DriveView<'_>, ftl: &Ftl<K>) {
         let mut changed = Vec::new();
-        if self.snapshots.is_empty() || drive_view.stats.events != self.events {
+        if self.taken.is_empty() || drive_view.stats.events != self.events {
             for (b, part) in (0..).zip(Part::all(ftl.geometry())) {
                 let now = block(ftl, part);
                 match self.latest.get_mut(b as usize) {
@@ -92,7 +92,7 @@ impl Snapshots {
             }
         }
         self.events = drive_view.stats.events;
-        self.snapshots.push(Snapshot {
+        self.taken.push(Snapshot {
             at: drive_view.at,
             changed,
             dies: drive_view.dies.iter().map(|die| die.busy_until(drive_view.at)).collect(),
@@ -106,19 +106,18 @@ impl Snapshots {
 
     /// Every second instant goes, apart from the first.
     fn merge(&mut self) {
-        let mut snapshots = std::mem::take(&mut self.snapshots).into_iter();
-        self.snapshots.extend(snapshots.next());
+        let mut snapshots = std::mem::take(&mut self.taken).into_iter();
+        self.taken.extend(snapshots.next());
         while let (Some(first), Some(second)) = (snapshots.next(), snapshots.next()) {
             let changed = join(&first.changed, second.changed);
-            self.snapshots.push(Snapshot { changed, ..second });
+            self.taken.push(Snapshot { changed, ..second });
         }
         self.length = self.length * 2;
     }
 
     /// A row for each block of the first instant, and for each that changed of every other.
     pub(super) fn blocks(&self, words: &Words) -> Vec<Column> {
-        let rows =
-            || self.snapshots.iter().flat_map(|s| s.changed.iter().map(move |row| (s.at, row)));
+        let rows = || self.taken.iter().flat_map(|s| s.changed.iter().map(move |row| (s.at, row)));
         let mut columns = vec![
             Column::u64("at_ns", rows().map(|(at, _)| at.as_ns()).collect()),
             Column::u32("block", rows().map(|(_, (b, _))| *b).collect()),
@@ -130,7 +129,7 @@ impl Snapshots {
     /// A row for each die and each channel between every two instants.
     pub(super) fn occupancy(&self) -> Vec<Column> {
         let mut rows = Rows::default();
-        for pair in self.snapshots.windows(2) {
+        for pair in self.taken.windows(2) {
             let (from, to) = (&pair[0], &pair[1]);
             for (number, (before, after)) in from.dies.iter().zip(&to.dies).enumerate() {
                 let busy = Busy {

@@ -85,7 +85,7 @@ pub struct Sim<K: PolicyTypes> {
     closed: bool,
     /// The host interface that a request passes first, if that takes time.
     host_interface: Option<Box<HostInterface>>,
-    /// There is a host_interface, or there are flows: something is counted apart.
+    /// There is a host interface, or there are flows: something is counted apart.
     apart: bool,
     buffer: Option<Buffer>,
     /// The program buffers in which writes wait for others, if one command programs several pages.

@@ -32,7 +32,7 @@ const READS_PER_PAGE: f64 = 2.0;
 /// The touched share of the span.
 const DENSITY: f64 = 0.3;
 const GROWTH: f64 = 0.65;
-/// Noon has so much more than the mean, midnight so much less.
+/// Noon has this share more than the mean, and midnight this share less.
 const DAILY: f64 = 0.5;
 
 /// The user's values in place of a publisher's.

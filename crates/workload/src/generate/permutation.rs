@@ -74,7 +74,7 @@ fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// The finaliser of `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014).
 #[inline]
 fn mixed(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);

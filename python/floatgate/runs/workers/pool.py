@@ -113,7 +113,7 @@ def perform(job: Job, progress: Callable[[str, int, int | None, int], object]) -
 
 
 def finished(job: Job) -> Result | None:
-    """The result of a job, if it is stored already with all that the job would record."""
+    """The result of a job, if it is already stored with every table that the job would record."""
     found = stored(job)
     return found if isinstance(found, Result) else None
 

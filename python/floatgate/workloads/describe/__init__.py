@@ -1,4 +1,4 @@
-"""Measures of a workload. Rust goes through it once; here are the names to reach the numbers."""
+"""Measures of a workload. Rust reads it once, and this module has the names of the numbers."""
 
 from __future__ import annotations
 

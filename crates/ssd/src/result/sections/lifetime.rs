@@ -343,7 +343,7 @@ impl CellModel {
         }
     }
 
-    /// Uncorrectable errors for each bit read of data kept for so long, over levels as they were
+    /// Uncorrectable errors for each bit read of data kept for `hours`, over levels as they were
     /// programmed and all page types.
     fn uber(&self, cycles: f64, hours: f64) -> f64 {
         let types = 0..self.cell.bits() as usize;
