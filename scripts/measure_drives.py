@@ -20,8 +20,9 @@ DEPTH = 256
 STREAMS = 32
 """Requests of 128 KiB that are inside the drive at a time."""
 
-REQUESTS = (1_000_000, 10_000_000, 50_000_000, 200_000_000)
-"""Random writes that a lifetime is taken from: the fewest that give one value, not a range."""
+REQUESTS = (1_000_000, 10_000_000, 50_000_000)
+"""Random writes that a lifetime is taken from: the fewest that give one value. With `--requests N`
+at most N."""
 
 SEED = 1
 
@@ -54,19 +55,22 @@ def measure(drive: str, config: dict[str, Any]) -> dict[str, Any]:
         "read_iops": three(reads.host.all.requests / reads.simulated_seconds),
         "read_mb_per_s": three(stream.host.all.bytes / stream.simulated_seconds / 1e6),
         "write_mb_per_s": three(written.host.all.bytes / written.simulated_seconds / 1e6),
-        "waf": three(life["waf"]),
-        "tbw_bytes": three(life["rated"]["tbw_bytes"]),
+        **life,
     }
 
 
 def lifetime(drive: str) -> dict[str, Any]:
-    """The life of a drive under random writes, of as many requests as give one value."""
+    """Write amplification and TBW under random writes: one value each, or a range."""
+    most = int(sys.argv[sys.argv.index("--requests") + 1]) if "--requests" in sys.argv else None
     for requests in REQUESTS:
+        if most is not None and requests > most:
+            break
         own = {"workload.requests": requests}
         found = floatgate.lifetime(drive, "random-write", set=own, seed=SEED).data["lifetime"]
         if found["range"] is None:
-            return dict(found)
-    raise SystemExit(f"{drive}: a range of years after {requests:,} requests; {found['why']}")
+            return {"waf": three(found["waf"]), "tbw_bytes": three(found["rated"]["tbw_bytes"])}
+    ends = {key: found["range"][key] for key in ("waf", "tbw_bytes")}
+    return {key: [three(of["low"]), three(of["high"])] for key, of in ends.items()}
 
 
 def three(value: float) -> float:

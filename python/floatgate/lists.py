@@ -48,10 +48,12 @@ def drive_facts(name: str) -> dict[str, Any]:
     """Returns the facts of a built-in drive: size, flash, interface, and what is assumed.
 
     The keys are `name`, `summary`, `exported_bytes`, `physical_bytes`, `dies`, `bits_per_cell`,
-    `page_bytes`, `link`, `measured` and `settings`. `link` is its rate in words; None where it
-    takes no time. `settings` has each setting with a source of its own, its value and that source.
-    `measured` has IOPS, MB/s and TBW as shipped with the build, never measured here; None if they
-    were measured with other settings of the drive.
+    `page_bytes`, `link`, `measured` and `settings`.
+
+    * `link`: its rate in words; None if it takes no time.
+    * `measured`: IOPS, MB/s and TBW as shipped with the build, never measured here. None if they
+      were measured with other settings of the drive.
+    * `settings`: the settings with a source of their own, each with its value and source.
 
     Raises:
         InputError: There is no such drive.

@@ -53,7 +53,9 @@ pub(crate) fn behind(other: &Course, waited: Dur) -> Spent {
     const OWN: [Cause; 3] = [Cause::Bus, Cause::Array, Cause::Ecc];
     let own = OWN.iter().map(|cause| other.spent.causes[*cause]).sum::<Dur>();
     let mut waits = other.spent;
-    OWN.iter().for_each(|cause| waits.causes[*cause] = Dur::ZERO);
+    for cause in OWN {
+        waits.causes[cause] = Dur::ZERO;
+    }
     let mut account = Spent::default();
     let mut rest = waited.as_ns().saturating_sub(own.as_ns());
     for of in [&waits, &other.line] {

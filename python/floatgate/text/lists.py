@@ -102,6 +102,16 @@ def drives(known: Iterable[Mapping[str, Any]]) -> str:
     return "\n\n".join(parts)
 
 
+def _span(value: float | Sequence[float], unit: float = 1) -> str:
+    """A number, or the least and the greatest that it can be.
+
+    >>> _span(7.5), _span([4.35e12, 9.82e12], 1e12)
+    ('7.50', '4.35-9.82')
+    """
+    ends = [value] if isinstance(value, int | float) else value
+    return "-".join(three(end / unit) for end in ends)
+
+
 def _speeds(known: Sequence[Mapping[str, Any]]) -> str:
     """How fast the drives are, and how much can be written to them, as it was measured."""
     rows = [["", "IOPS", "MB/s", "MB/s", "WAF", "TBW"], ["", "read", "read", "write", "", "TB"]]
@@ -113,8 +123,8 @@ def _speeds(known: Sequence[Mapping[str, Any]]) -> str:
                 short(found["read_iops"]),
                 three(found["read_mb_per_s"]),
                 three(found["write_mb_per_s"]),
-                three(found["waf"]),
-                three(found["tbw_bytes"] / 1e12),
+                _span(found["waf"]),
+                _span(found["tbw_bytes"], 1e12),
             ]
         rows.append([drive["name"], *cells])
     shipped = {d["name"]: d["measured"] for d in known if d["measured"] is not None}
@@ -163,8 +173,8 @@ def _measured(found: Mapping[str, Any] | None) -> list[str]:
         f"{short(found['read_iops'])} random reads of 4 KiB a second, 256 at a time",
         f"{three(found['read_mb_per_s'])} MB/s read and {three(found['write_mb_per_s'])} MB/s "
         "written in order, in requests of 128 KiB, 32 at a time",
-        f"{three(found['tbw_bytes'] / 1e12)} TB written until the rated cycles are used, at the "
-        f"write amplification {three(found['waf'])} of random writes of 4 KiB",
+        f"{_span(found['tbw_bytes'], 1e12)} TB written until the rated cycles are used, at the "
+        f"write amplification {_span(found['waf'])} of random writes of 4 KiB",
         f"measured with the build and shipped, digest {found['digest']}",
     ]
 

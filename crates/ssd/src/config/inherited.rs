@@ -33,7 +33,7 @@ pub fn inherited(layers: &Layers<'_>, supplier: Option<&dyn Supplier>) -> Json {
             if found.iter().any(|(seen, _)| seen == path || within(seen)) {
                 break;
             }
-            let Some((value, from)) = known.from_elsewhere(path) else { break };
+            let Some((value, from)) = known.in_another_file(path) else { break };
             let (value, default) = (value.to_json(), known.defaults.at(path).map(Node::to_json));
             let without = known.resolved(&known.without(path));
             let (alone, open) = (without.is_some(), default.is_none());
@@ -71,7 +71,7 @@ impl Search<'_> {
     }
 
     /// A setting or a section all of whose settings are inherited, and the file that the first comes from.
-    fn from_elsewhere(&self, path: &str) -> Option<(&Node, &str)> {
+    fn in_another_file(&self, path: &str) -> Option<(&Node, &str)> {
         let node = self.merged.tree.at(path)?;
         let mut places = Vec::new();
         places_within(node, &mut places);
