@@ -110,7 +110,8 @@ def licence_of(about: metadata.PackageMetadata) -> str:
     classifiers = [
         each.rpartition(" :: ")[2]
         for each in about.get_all("Classifier") or []
-        if each.startswith("License :: ") and not each.endswith("OSI Approved")
+        # Classifiers that say who approves of a licence name none.
+        if each.startswith("License :: ") and not each.lower().endswith(" approved")
     ]
     known = [NAMES.get(each.lower(), each) for each in classifiers]
     if known:
