@@ -59,7 +59,7 @@ BESIDE := $(MAKE) -j2 --keep-going --output-sync=line
 test: ready-to-develop ## Run every test of the Rust crates and of the Python package
 	@$(BESIDE) test-rust test-python
 test-rust:
-	cargo test --workspace --profile fast
+	cargo test --workspace --profile fast --no-fail-fast
 	$(if $(REAL),cargo test --workspace --profile fast --lib --test main real:: -- --ignored)
 test-python:
 	$(BIN)/pytest -n auto --dist loadfile

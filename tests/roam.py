@@ -454,6 +454,8 @@ def workload(rng: random.Random, drive: Settings) -> tuple[str, dict[str, str], 
         drive["workload.theta"] = rng.choice((0.5, 0.99, 1.5))
     if pattern == "hot-cold":
         drive |= {"workload.hot-data": 0.1, "workload.hot-writes": rng.choice((0.5, 0.99))}
+    if pattern == "permutation":
+        drive["workload.order"] = rng.choice(("redrawn", "repeated"))
     return pattern, {}, reading
 
 

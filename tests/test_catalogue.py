@@ -177,7 +177,7 @@ WRONG: dict[str, tuple[tuple[str, ...], list[str]]] = {
     "a misspelt name": (("trace", "list", "msr:hm1"), ["did you mean `msr:hm_1`"]),
     "a misspelt group": (("trace", "list", "agrc"), ["did you mean `agcr`"]),
     "no folder": (("trace", "list", "--traces", "missing"), ["missing", "no such folder"]),
-    "a file as folder": (("run", "agcr", "msr:hm_1", "--traces", "file"), ["file", "no folder"]),
+    "a file as folder": (("run", "agcr", "msr:hm_1", "--traces", "file"), ["file", "not a folder"]),
 }
 
 

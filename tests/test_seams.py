@@ -128,7 +128,7 @@ CAUSE = Probe(
     used={
         "crates/ssd/src/sim/mod.rs": (r"\nmod enter;\n", "mod probe;\n"),
         "crates/ssd/src/sim/answer.rs": (
-            r"spent\.causes\[Cause::Throttle\] = [^;]+;\n",
+            r"spent\.causes\[Cause::Throttle\] \+= [^;]+;\n",
             "        super::probe::book(&mut spent);\n",
         ),
     },

@@ -397,7 +397,7 @@ class Waiting:
     def passed(self) -> int:
         """Host reads that the die has begun since this came first of all but reads.
 
-        0 for reads, and for whatever came later than another that is no read.
+        0 for reads, and for operations behind another one that is not a read.
         """
 
 @final

@@ -530,12 +530,12 @@ fn places_belong_to_the_user_and_nothing_is_taken_over() {
     let of_trace = |name| Options { record: Some(folder.path(name)), ..free.clone() };
     for (options, word) in [
         (Options { address: unix("s"), ..free.clone() }, "a server listens there"),
-        (Options { address: unix("mine"), ..free.clone() }, "no socket"),
+        (Options { address: unix("mine"), ..free.clone() }, "not a socket"),
         (Options { control: Some(folder.path("c")), ..free.clone() }, "a server listens there"),
         (Options { address: tcp("0.0.0.0:0"), ..free.clone() }, "--insecure"),
         (Options { address: tcp("nonsense"), ..free.clone() }, "nonsense"),
-        (of_store("mine"), "no store"),
-        (of_store("long"), "no store"),
+        (of_store("mine"), "not a store"),
+        (of_store("long"), "not a store"),
         (of_store("link"), "symbolic link"),
         (of_store("folder"), "folder"),
         (of_store("none/at/all"), "none/at/all"),

@@ -400,7 +400,7 @@ mod tests {
         assert_eq!((sum[Level::LowCost], sum[Level::HighCost], sum.sum::<u64>()), (15, 11, 37));
         let less = sum.zip(&other, |a, b| a - b);
         assert_eq!((less[Level::LowCost], less[Level::MediumCost]), (5, 1));
-        assert_eq!(format!("{less:?}"), "{High: 1, Medium: 1, Low: 5}");
+        assert_eq!(format!("{less:?}"), "{HighCost: 1, MediumCost: 1, LowCost: 5}");
     }
 
     /// Columns of lists that need one, two and four bits, against a plain column.

@@ -447,7 +447,7 @@ def table_text(table: Table) -> str:
     WAF
                paper    ours   difference      verdict
       greedy   2.600   2.613       +0.5 %   reproduced
-      x (1)        y       1
+      x (1)        y       1                  in words
       (1) by eye
     """
     rows = [("", "paper", "ours", "difference", "verdict")]
