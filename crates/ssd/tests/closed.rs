@@ -124,7 +124,7 @@ fn what_loops_ask_for_is_part_of_an_overload() {
     let overloaded = warnings.iter().find(|w| w["code"] == "overloaded").expect("it is one");
     let text = overloaded["text"].as_str().expect("a text");
     let (coming, served) = (all.requests as f64 / (3999.0 * 40e-6), 1e9 / READ as f64);
-    let rates = format!(": {coming:.1} a second, and {served:.1} a second were served;");
+    let rates = format!("(arrivals: {coming:.1} a second; completions: {served:.1} a second)");
     assert!(text.contains(&rates), "{rates} {text}");
 }
 

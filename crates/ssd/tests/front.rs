@@ -222,7 +222,7 @@ fn a_run_takes_no_time_only_without_link_controller_and_buffer() {
         }
         look("flush", &serve(&drive(&own), vec![flush(0), flush(0)]));
     }
-    assert_eq!(runs, 13 * (7 * 5 + 1));
+    assert_eq!(runs, 13 * (Pattern::ALL.len() * 5 + 1));
     assert!(timeless > 3 * 14, "{timeless}");
 }
 

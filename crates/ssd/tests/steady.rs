@@ -298,7 +298,7 @@ fn ageing_by_the_workload_ends_where_the_workload_goes_on() {
     let idle = drive(&["precondition.fill=full", "precondition.age=workload"]);
     let value = serve(&idle, vec![bytes(0, Op::Read, 0, PAGE)]);
     assert_eq!(class_of(&value, "read").requests, 1);
-    assert_eq!(warnings(&value), ["few-samples"]);
+    assert_eq!(warnings(&value), ["spare-in-reserve", "few-samples"]);
 }
 
 /// Flash of ten times the data: many rounds go by before there is anything to reclaim.
