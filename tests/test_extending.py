@@ -91,6 +91,7 @@ def cargo(tree: Path, *words: str, **more: str) -> str:
     return done.stdout
 
 
+@pytest.mark.verify
 def test_policies_and_a_format_are_a_file_and_a_line(tree: Path) -> None:
     taken = steps("crates/policies", "crates/workload", "docs/reference/trace-formats.md")
     made = [words(step)["new"] for step in taken if "new" in words(step)]

@@ -140,23 +140,31 @@ fn what_is_done_at_once_agrees_too() {
 #[test]
 fn pages_that_are_programmed_together_return_what_was_written_last() {
     let scenario = |seed: u64| Scenario::random(seed, &Needs::UNITS);
-    let Some(seen) = sweep(0..150, scenario, plain) else { return };
-    assert!(seen.program[Source::Gc] > 10_000 && seen.program[Source::Wear] > 1_000, "{seen:?}");
-    assert!(seen.padding > 1_000 && seen.absorbed > 1_000 && seen.along > 1_000, "{seen:?}");
-    assert!(seen.pinned > 1_000 && seen.stalls > 1_000 && seen.dropped > 100, "{seen:?}");
-    assert!(seen.no_victim > 100 && seen.idle_jobs > 1_000 && seen.trims > 1_000, "{seen:?}");
+    let Some(seen) = sweep(0..50, scenario, plain) else { return };
+    assert!(seen.program[Source::Gc] > 3_000 && seen.program[Source::Wear] > 300, "{seen:?}");
+    assert!(seen.padding > 300 && seen.absorbed > 300 && seen.along > 300, "{seen:?}");
+    assert!(seen.pinned > 300 && seen.stalls > 300 && seen.dropped > 30, "{seen:?}");
+    assert!(seen.no_victim > 30 && seen.idle_jobs > 300 && seen.trims > 300, "{seen:?}");
+}
+
+#[test]
+#[ignore = "slow: run by `make verify`"]
+fn so_do_those_of_other_drives() {
+    sweep(50..300, |seed| Scenario::random(seed, &Needs::UNITS), plain);
+    sweep(30..200, least_spare_of_units, plain);
 }
 
 /// As `the_least_spare_is_enough`.
 #[test]
 fn the_least_spare_is_enough_for_program_units() {
-    let scenario = |seed: u64| {
-        let s = Scenario::random(seed, &Needs::UNITS);
-        let gc = ftl::GcMarks { start: 2, stop: 2, ..s.gc };
-        let mut s = Scenario { gc, full: true, trims: 0, immediate: false, ..s };
-        s.logical_pages = s.most_pages(&Needs::UNITS);
-        Scenario { wear: Some(1), pattern: Pattern::Few, ..s }
-    };
-    let Some(seen) = sweep(0..100, scenario, plain) else { return };
-    assert!(seen.stalls > 1_000 && seen.no_victim > 300, "{seen:?}");
+    let Some(seen) = sweep(0..30, least_spare_of_units, plain) else { return };
+    assert!(seen.stalls > 300 && seen.no_victim > 100, "{seen:?}");
+}
+
+fn least_spare_of_units(seed: u64) -> Scenario {
+    let s = Scenario::random(seed, &Needs::UNITS);
+    let gc = ftl::GcMarks { start: 2, stop: 2, ..s.gc };
+    let mut s = Scenario { gc, full: true, trims: 0, immediate: false, ..s };
+    s.logical_pages = s.most_pages(&Needs::UNITS);
+    Scenario { wear: Some(1), pattern: Pattern::Few, ..s }
 }

@@ -259,7 +259,7 @@ fn full_drives(cases: std::ops::Range<u64>, requests: u32) {
 
 #[test]
 fn a_full_drive_under_random_writes_keeps_running_at_every_legal_setting() {
-    full_drives(0..300, 2_500);
+    full_drives(0..100, 2_500);
 }
 
 #[cfg(feature = "verify")]
