@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 ON_LINUX := $(filter Linux,$(shell uname -s))
-# What stands in .venv: the builder, the packages of runs and reports, floatgate itself, the packages of tests.
+# The stages of .venv: the builder, the packages of runs and reports, floatgate itself, the packages of tests.
 BUILDER := .venv/.builder
 PACKAGES := .venv/.packages
 INSTALLED := .venv/.installed

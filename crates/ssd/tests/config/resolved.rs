@@ -175,7 +175,7 @@ fn a_drive_whose_reserve_takes_much_of_the_spare_is_told() {
     for part in ["5 of the 64 blocks", "78 % of the spare", "leaves 2.2 %", "9.0 % with the 512"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // What is advised leaves as much, and the advice is no longer needed at a quarter of the spare.
+    // The advised spare factor leaves as much, and the advice is no longer needed at a quarter of the spare.
     let spare = text.split("spare-factor = ").nth(1).and_then(|s| s.split('`').next()).unwrap();
     let left = spare.parse::<f64>().unwrap() - 5.0 / 64.0;
     assert!((left - (0.1 - 5.0 / 512.0)).abs() < 0.001, "{text}");

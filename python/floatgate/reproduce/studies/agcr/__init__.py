@@ -179,7 +179,7 @@ def _span(values: Sequence[float]) -> str:
 
 
 def _if_created(evidence: Evidence) -> Iterator[str]:
-    """What reads would gain if they went to pages that the run creates."""
+    """The gain of reads if they went to pages that the run creates."""
     most = max(created.SHARES)
     runs = {"workload": [created.label(most, seed) for seed in created.SEEDS]}
     if found := created.values(evidence, {**runs}, "read"):

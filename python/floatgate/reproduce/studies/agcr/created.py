@@ -23,7 +23,7 @@ from floatgate.workloads.catalogue import traces as known_traces
 
 KEY = "workload.created-reads"
 DRIVE = "agcr, pages created"
-"""What runs with this setting call their drive, so that no claim about traces takes them."""
+"""The name of the drive in runs with this setting, so that no claim about traces takes them."""
 
 SHARES = (0.0, 0.1, 0.2, 0.3)
 """Of all reads, those on pages that the run creates."""
@@ -89,7 +89,7 @@ def requests(share: float, seed: int) -> Iterator[Request]:
 
 
 def label(share: float, seed: int) -> str:
-    """What the runs of such a workload call it."""
+    """The name of such a workload in its runs."""
     return f"generator, q = {share:g}, seed {seed}"
 
 
