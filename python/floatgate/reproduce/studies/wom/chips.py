@@ -19,7 +19,7 @@ SECOND = {0b00: 0b000, 0b01: 0b001, 0b10: 0b010, 0b11: 0b100}
 
 
 def value(word: int) -> int:
-    """What a word of either generation means."""
+    """The data that a word of either generation means."""
     words = FIRST if word.bit_count() >= 2 else SECOND
     (found,) = (value for value, each in words.items() if each == word)
     return found
@@ -88,7 +88,7 @@ class Chip(NamedTuple):
         return (self.pages - self.coded + self.slots) / self.pages
 
     def energy(self) -> dict[str, float]:
-        """What the code changes in the energy of a page and of its share of an erase, by account.
+        """The change by the code in the energy of a page and of its share of an erase, by account.
 
         The paper's own is the mean over programs, those of safe pages twice, and the erase over
         the bytes that it gains: that a coded page holds two thirds is forgotten.
