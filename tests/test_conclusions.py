@@ -1,4 +1,4 @@
-"""What a comparison says in words: worked out by hand from a few numbers."""
+"""The words of a comparison: worked out by hand from a few numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -89,7 +89,7 @@ def test_a_warning_of_a_single_run_undoes_the_verdict(code: str, runs: list[int]
 
 
 def test_a_warning_of_a_run_that_is_not_compared_undoes_nothing() -> None:
-    """A single seed of z is beside the others, and is no part of their verdict."""
+    """A single seed of z is listed with the others, and is not part of their verdict."""
     shown = warned(compared(SEEDS | {"z": [9.0]}), "waf-not-steady", [6])
     assert [*conclusions(shown, ["waf"])][1].startswith("WAF: least with victim=y")
 

@@ -26,7 +26,7 @@ Command = Callable[[str], str]
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a clone has, built: the package, and not the folder that it was built in."""
+    """The content of a built clone: the package, and not the folder that it was built in."""
     place = tmp_path_factory.mktemp("newcomer") / "clone"
     left_out = shutil.ignore_patterns("__pycache__")
     for part in ("python", "examples"):

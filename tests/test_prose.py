@@ -63,6 +63,16 @@ fn f() -> &'static str {
 
 KEY = "what"
 SQL = "SELECT a, b FROM runs WHERE a > 1 AND b < 2"
+FILE = """schema = "floatgate.experiment/1"
+name = "spare"
+title = "what is in a file is no sentence at all"
+"""
+PROGRAM = """
+import what
+for who in range(3):
+    what.asks(who, so="many words", that=they + would - be / a * sentence, of=more, than=thirty)
+    what.else_(where, is_="no", full=stop, within="all of these words", so=it, would=be, a=finding)
+"""
 ''',
 }
 
@@ -85,7 +95,7 @@ def test_plain_text_passes(name: str) -> None:
     assert prose.read(name, GOOD[name]) == []
 
 
-def test_the_check_reads_the_project_and_knows_what_is_open() -> None:
+def test_the_check_reads_the_project() -> None:
     files = prose.files()
     assert len(files) > 500
     for must in (
@@ -95,18 +105,13 @@ def test_the_check_reads_the_project_and_knows_what_is_open() -> None:
         "crates/ssd/src/lib.rs",
     ):
         assert must in files
-    for each in prose.OPEN:
-        assert (ROOT / each).exists(), f"{each} is gone: take it off the list"
-    assert list(prose.OPEN) == sorted(set(prose.OPEN))
-    for readers in ("README.md", "docs/getting-started.md"):
-        assert not prose.is_open(readers), "pages that people read first stay off the list"
+    assert all((ROOT / each).is_file() for each in prose.LEFT_OUT)
 
 
-def test_files_that_are_not_open_read_well() -> None:
+def test_every_file_reads_well() -> None:
     found = [
         str(finding)
         for path in prose.files()
-        if not prose.is_open(path)
         for finding in prose.read(path, (ROOT / path).read_text("utf-8"))
     ]
     assert not found, "\n".join(found)
