@@ -281,7 +281,8 @@ def _wins(evidence: Evidence) -> Sheet:
         columns[f"AGCR, {reading.words}"] = partial(_who_wins, evidence, li)
     columns["overall against MCW/MCR"] = _beside("AGCR", "all", TRADITIONAL)
     return evidence.sheet(
-        "Workloads on which AGCR wins and loses", {**AT_LOAD, "cost": "AGCR"}, ("workload",), columns,
+        "Workloads on which AGCR wins and loses",
+        {**AT_LOAD, "cost": "AGCR"}, ("workload",), columns,
         f"AGCR against Li et al., both on data of high cost, at {LOAD} times the speed; less is "
         "better. First accesses: of all, those to pages that were never accessed before.",
     )  # fmt: skip
