@@ -199,7 +199,7 @@ fn the_formulas_meet_where_they_must() {
         close("one choice is random", choices(1, 64, rho), random(rho), 1e-9);
         close("many choices are greedy", choices(4_000, 32, rho), greedy(32, rho), 1e-3);
         close("long blocks under greedy are fifo", greedy(16_383, rho), fifo(rho), 2e-3);
-        close("equal heat is one heat", fifo_mixed(rho, &[(0.3, 0.3), (0.7, 0.7)]), fifo(rho), 1e-9);
+        close("equal heat is one", fifo_mixed(rho, &[(0.3, 0.3), (0.7, 0.7)]), fifo(rho), 1e-9);
     }
 }
 
