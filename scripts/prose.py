@@ -1,4 +1,4 @@
-"""Checks how the project's English reads: documents, comments, docstrings, messages and help.
+"""Checks the project's English: documents, pages, comments, docstrings, messages and help.
 
 The rules are few, so that every finding is worth a rewrite:
 
@@ -39,9 +39,10 @@ LEFT_OUT = (
 )
 """Pages that a program writes, the history, which keeps its words, and the planted sentences."""
 
-OPENERS = (
-    r"What|Where|Who|Whom|Whose|Which|Whoever|Whatever|Wherever|Whichever|That which|Those who"
-)
+OPENERS = "|".join(
+    ["What", "Where", "Who", "Whom", "Whose", "Which", "Whoever", "Whatever", "Wherever",
+     "Whichever", "That which", "Those who"]
+)  # fmt: skip
 
 METAPHORS = {
     r"\b[Dd]oors?\b": "interface, or the name of the function",
@@ -215,11 +216,11 @@ def rust(source: str) -> Iterator[Text]:
 
 def _paragraphs(line: int, value: str) -> Iterator[Text]:
     """Paragraphs and items of a string, if it is prose: some words with blanks between them."""
-    if len(re.findall(WORD, value)) < 4 or _is_code(value):
+    if len(re.findall(WORD, value)) < 3 or _is_code(value):
         return
     for part in re.finditer(r"(?:[^\n]|\n(?!\s*\n))+", value):
         text = re.sub(r"\{[^{}]*\}", "X", part[0])
-        if re.match(r"\s*(>>>|\.\.\.|```)", text) or text.startswith("\n        "):
+        if re.match(r"\s*(>>>|\.\.\.|```)", text):
             continue
         begin = line + value.count("\n", 0, part.start())
         for item in markdown(text):
@@ -256,13 +257,75 @@ def _comments(found: Iterable[tuple[int, int, str]]) -> Iterator[Text]:
         last, column = number, at
 
 
-READERS = {".md": markdown, ".py": python, ".pyi": python, ".rs": rust}
+def hashed(source: str) -> Iterator[Text]:
+    """Comments that begin with a number sign, and strings of TOML."""
+    text = re.compile(r'"""((?:[^"]|"(?!""))*)"""|"((?:[^"\\\n]|\\.)*)"')
+    for string in text.finditer(source):
+        yield from _paragraphs(
+            source.count("\n", 0, string.start()) + 1, string[1] or string[2] or ""
+        )
+    found = []
+    for number, line in enumerate(text.sub(_blank, source).splitlines(), 1):
+        if comment := re.match(r"(|.*\s)#[: ](.*)$", line):
+            found.append((number, -number if comment[1].strip() else len(comment[1]), comment[2]))
+    yield from _comments(found)
 
-FOLDERS = ("crates/", "docs/", "examples/", "python/", "scripts/", "studies/", "tests/")
+
+def slashed(source: str) -> Iterator[Text]:
+    """Comments of C, CSS and JavaScript, and their strings."""
+    for block in re.finditer(r"/\*(.*?)\*/", source, re.DOTALL):
+        begun = source.count("\n", 0, block.start()) + 1
+        for item in markdown(re.sub(r"(?m)^ *\*+ ?", "", block[1])):
+            yield Text(begun + item.line - 1, item.words)
+    plain = re.sub(r"/\*.*?\*/", _blank, source, flags=re.DOTALL)
+    found = []
+    for number, line in enumerate(plain.splitlines(), 1):
+        if comment := re.match(r"(|.*\s)//[/!]? (.*)$", line):
+            found.append((number, -number if comment[1].strip() else len(comment[1]), comment[2]))
+    yield from _comments(found)
+    code = re.sub(r"(?m)(^|\s)//.*$", "", plain)
+    for text in re.finditer(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`', code):
+        words = re.sub(r"\$\{[^{}]*\}|%[a-z]", "X", text[1] or text[2] or "")
+        yield from _paragraphs(code.count("\n", 0, text.start()) + 1, words)
+
+
+def html(source: str) -> Iterator[Text]:
+    """The text of a page, and the comments of its template."""
+    plain = re.sub(r"<(script|style)\b.*?</\1>", _blank, source, flags=re.DOTALL)
+    for note in re.finditer(r"\{#-?(.*?)-?#\}", plain, re.DOTALL):
+        yield from _paragraphs(plain.count("\n", 0, note.start()) + 1, note[1])
+    plain = re.sub(r"\{#.*?#\}|\{%.*?%\}", _blank, plain, flags=re.DOTALL)
+    plain = re.sub(r"\{\{.*?\}\}", lambda it: "X" + _blank(it), plain, flags=re.DOTALL)
+    plain = re.sub(r"</?(?:a|abbr|b|code|em|i|span|strong|time)\b[^<>]*>", "", plain)
+    for text in re.finditer(
+        r"[^<>]+(?=<|$)", re.sub(r"<[^<>]*>", lambda it: f"<{_blank(it)}>", plain)
+    ):
+        yield from _paragraphs(plain.count("\n", 0, text.start()) + 1, text[0])
+
+
+def _blank(text: re.Match[str]) -> str:
+    """The line ends of a text that is left out."""
+    return "\n" * text[0].count("\n")
+
+
+READERS = {
+    **dict.fromkeys((".c", ".cpp", ".css", ".h", ".js"), slashed),
+    **dict.fromkeys((".sh", ".toml", ".yml"), hashed),
+    ".html": html,
+    ".md": markdown,
+    ".py": python,
+    ".pyi": python,
+    ".rs": rust,
+}
+
+FOLDERS = (
+    ".github/", "crates/", "docs/", "examples/", "fuzz/", "include/", "presets/", "python/",
+    "scripts/", "studies/", "tests/",
+)  # fmt: skip
 
 
 def read(path: str, source: str) -> list[Finding]:
-    """What a file breaks."""
+    """The breaches in a file."""
     reader = READERS[Path(path).suffix]
     return [
         Finding(path, text.line, rule, advice, sentence)

@@ -44,7 +44,7 @@ class Call:
 
 @dataclass
 class Done:
-    """What a command did."""
+    """The effect of a command."""
 
     code: int
     stdout: str

@@ -174,7 +174,7 @@ def test_a_run_beside_a_sweep_does_not_silence_it() -> None:
 def test_seeds_alone_are_not_compared() -> None:
     runs = Comparison([run(w) for w in (1.0, 2.0, 3.0)], [{"seed": s} for s in "123"])
     assert not [*conclusions(runs)]
-    assert "What it shows" not in text.page(runs)
+    assert "Conclusions" not in text.page(runs)
 
 
 def test_each_workload_is_concluded_about_for_itself() -> None:

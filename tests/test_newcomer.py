@@ -126,7 +126,7 @@ def test_a_policy_of_ones_own_and_a_figure(look: Command, type_in: Command, clon
         f"floatgate compare drive.toml workload.toml {few} "
         "--policy victim=greedy,py:policy.Oldest --seed 1,2,3 --out both"
     )
-    assert "What it shows" in shown
+    assert "Conclusions" in shown
     assert re.search(r"^ +victim ", shown, re.MULTILINE)
     assert "py:policy.Oldest" in shown
     pytest.importorskip("altair")

@@ -34,6 +34,19 @@ PLANTED = [
     ("length", "a.py", f'TEXT = (\n    "{A} "\n    "{B}"\n)\n'),
     ("opening", "a.py", "# Who asks for it first\n# goes first.\nx = 1\n"),
     ("opening", "a.pyi", 'class A:\n    """Drive.\n\n    Whoever calls it checks it.\n    """\n'),
+    (
+        "opening",
+        "a.py",
+        'class A:\n    def f(self):\n        """Ends.\n\n        What is in stays.\n        """\n',
+    ),
+    ("opening", "a.html", "<main>\n<h2>Where the <b>numbers</b> come from</h2>\n</main>\n"),
+    ("so many", "a.html", "{# It has so many runs. #}\n<p>{{ text }}</p>\n"),
+    ("opening", "a.toml", "[set]\na = 1  # What is set counts for all.\n"),
+    ("opening", "a.toml", 'prose = """\nIt runs. What was \\\nset counts.\n"""\n'),
+    ("negation", "a.yml", "# A fork that is no branch\n# is left out.\non: push\n"),
+    ("opening", "a.js", "f();\n// What was sorted stays so.\nlet a = 1;\n"),
+    ("metaphor", "a.js", "say(`${n} runs go through the door`);\n"),
+    ("negation", "a.h", "/* A drive that is\n * none of these. */\nint f(void);\n"),
     ("opening", "a.py", 'def f(n: int) -> str:\n    return f"Where {n} wait the first goes."\n'),
 ]
 
@@ -58,6 +71,13 @@ What is in a block of code is not read: the books, the door, a tray, and so many
 fn f() -> &'static str {
     "Who"
 }
+""",
+    "a.html": """<style>what { is: none }</style>
+<a href="what">{{ "Who asks" if several else "x" }}</a>
+<p>There is no drive.</p>
+""",
+    "a.toml": """name = "what" # the drive
+set = [1, 2] # its settings
 """,
     "a.py": '''"""The drive over time."""
 

@@ -211,9 +211,9 @@ def test_findings_stand_beside_what_was_published(tmp_path: Path) -> None:
         Finding("best", "Sec. 5", "greedy", "greedy"),
     ]
     report = Report("A page", by("seed", [1], [made()]), ["Some <b>prose</b>."],
-                    [Table("What it says", findings, "Ahead.")])  # fmt: skip
+                    [Table("Its answer", findings, "Ahead.")])  # fmt: skip
     page = page_of(report, tmp_path)
-    table = cells(page, "What it says")
+    table = cells(page, "Its answer")
     assert [" ".join(row[0].split()) for row in table] == [
         "WAF Fig. 7", "mean Table 2 [stand-in]expected error 10 %", "best Sec. 5",
     ]  # fmt: skip

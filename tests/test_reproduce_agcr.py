@@ -205,7 +205,7 @@ def test_wins_are_what_the_results_say(made: Reproduction, tmp_path: Path) -> No
             and (own.get("scope") == "device" or own.get("first-write") == "high")
         ):
             results[name, cost["name"]] = run["host"]["all"]["latency_ns"]["mean"]
-    wins = sheet(made, "Where AGCR wins")
+    wins = sheet(made, "Workloads on which")
     assert len(wins.rows) == 3
     for workload, *cells in wins.rows:
         name = workload.partition(" ")[0]

@@ -176,7 +176,9 @@ def test_responses_follow_from_the_bytes(made: Reproduction) -> None:
             assert float(cell.replace(",", "")) == pytest.approx(expected, rel=5e-3), name
     # The same of the paper's own bytes: 1918.8 against 374.4 and the mean of READY's two.
     (of_paper,) = (
-        row for row in sheet(made, "What Table 2").rows if row[0].startswith("exchange, per host")
+        row
+        for row in sheet(made, "Figure 11 as it follows").rows
+        if row[0].startswith("exchange, per host")
     )
     us = {
         w: 600 + (1918.8 / w - 1) * 4096 * 3600 / (20.61 * 2**30) * 1e6

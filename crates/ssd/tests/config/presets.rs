@@ -88,7 +88,7 @@ fn every_number_of_a_preset_has_a_source() {
         let all = settings(text);
         let sources = all.iter().filter_map(|(path, value)| {
             let key = path.strip_prefix("sources.")?;
-            let Value::Text(source) = value else { panic!("{name}: {path} is no text") };
+            let Value::Text(source) = value else { panic!("{name}: {path} is not a text") };
             assert!(!source.is_empty(), "{name}: `{key}` has an empty source");
             Some(key)
         });
