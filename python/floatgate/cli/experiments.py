@@ -62,7 +62,7 @@ def sweep(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make the runs of an experiment that are not there yet.
+    """Make the missing runs of an experiment.
 
     A sweep that was stopped, by Ctrl-C or otherwise, goes on where it was when it is started again.
     """
@@ -101,7 +101,7 @@ def sweep(
 
 
 def _show(prepared: Prepared, comparison: Comparison, report: bool, as_json: bool) -> NoReturn:
-    """Prints what came out, with a report if it is wanted, and ends the command."""
+    """Prints the results, with a report if one is requested, and ends the command."""
     from floatgate.reproduce import claims
     from floatgate.text import comparison as comparison_text
 
@@ -162,8 +162,8 @@ def results(
 ) -> None:
     """Ask stored results a question in SQL (DuckDB).
 
-    The table runs has a row for each run: what varied, and every number, named by its path with
-    underscores, such as host_write_latency_ns_p99. Other tables are requests, series, blocks,
+    The table runs has a row for each run: the varied settings, and every number, named by its path
+    with underscores, such as host_write_latency_ns_p99. Other tables are requests, series, blocks,
     snapshots and occupancy (with run_id). Without a question: the columns of runs.
     """
     from floatgate.result.tables import query
@@ -252,7 +252,7 @@ def reproduce(
                 progress=progress,
             )
     except KeyboardInterrupt:
-        print("The same command goes on from what is done.", file=sys.stderr)
+        print("The same command resumes after the completed runs.", file=sys.stderr)
         raise
     failed = failures(made.report.runs)
     if as_json:

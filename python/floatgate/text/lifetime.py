@@ -1,4 +1,4 @@
-"""The lifetime of a result as text: what was simulated, and what follows from it."""
+"""The lifetime of a result as text: the simulated part, and the conclusions."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _rates(result: Result) -> str:
 
 
 def _before(result: Result) -> str:
-    """The state in which the run began, and what is taken for granted."""
+    """The state in which the run began, and the assumptions."""
     before = result.data["provenance"]["config"]["precondition"]
     words = {"none": "empty", "touched": "holding what is read", "full": "full"}
     fill = before["fill"]

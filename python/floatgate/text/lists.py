@@ -77,7 +77,7 @@ def _toml(value: Any) -> str:
 
 
 def drives(known: Iterable[Mapping[str, Any]]) -> str:
-    """The drives below each other: what they export, their flash and interface, what is assumed."""
+    """The drives: their capacity, their flash and interface, and assumed values."""
     known = list(known)
     rows = [["", "exports", "flash", "page", "dies", "link", "assumed"]]
     rows += [

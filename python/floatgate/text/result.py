@@ -31,7 +31,7 @@ from floatgate.words import (
 
 
 def page(result: Result, *, colour: bool = False) -> str:
-    """The whole result, section by section; what did not happen is left out."""
+    """The whole result, section by section; parts that did not happen are left out."""
     style = Style(colour)
     sections = [
         head(result, style),
@@ -169,7 +169,7 @@ def _shortened(name: str) -> str:
 
 
 def beside(compared: Mapping[str, Any], *, colour: bool = False) -> str:
-    """Loss of the flows to each other: `compared` is what `floatgate.runs.alone` says of them."""
+    """Loss of the flows to each other: `compared` is the result of `floatgate.runs.alone`."""
     rows = [["", "mean here", "alone", "slowdown"]]
     for name, flow in compared["flows"].items():
         slowdown = flow["slowdown"]
@@ -373,9 +373,9 @@ def warnings(result: Result, style: Style, *, changing: bool | None = None) -> s
     """Numbers that should not be trusted, and settings without an effect.
 
     Args:
-        result: Whose warnings are told.
+        result: The result whose warnings are shown.
         style: Colour, or none.
-        changing: Only those that change what the answer means, or only the others.
+        changing: Only those that change the meaning of the result, or only the others.
     """
     told = [
         w for w in result.warnings if changing in (None, explained.changes_the_answer(w["code"]))
