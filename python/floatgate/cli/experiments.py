@@ -21,7 +21,7 @@ from floatgate.cli.options import (
 )
 from floatgate.cli.show import comma_separated, print_json, several
 from floatgate.mistakes import ConflictError, FileError, NoFileError
-from floatgate.words import colour_wanted, duration, size
+from floatgate.words import colour_wanted, duration, filled, hanging, page_width, size
 
 if TYPE_CHECKING:
     from floatgate import Comparison
@@ -337,13 +337,20 @@ def _dry_run(prepared: Any, workers: int | None, as_json: bool) -> None:
             how=found.how,
         )
         return
-    lines = [f"{prepared.experiment.title}: {found.runs} runs, {found.done} of them done"]
+    head = f"{prepared.experiment.title}: {found.runs} runs, {found.done} of them done"
+    lines = [filled(head, page_width(), later="  ")]
     if found.done < found.runs:
+        time = (
+            f"about {duration(1e9 * found.seconds)} with {found.workers} runs at a time, "
+            f"{found.how}; right within a factor of three"
+        )
+        memory = (
+            f"at most {size(found.bytes)}: 12 bytes for each physical page and 112 MiB for each "
+            "run at work"
+        )
         lines += [
-            f"  time    about {duration(1e9 * found.seconds)} with {found.workers} at a time",
-            f"          {found.how}; right within a factor of three",
-            f"  memory  at most {size(found.bytes)}: 12 bytes for each physical page and 112 MiB "
-            "for each run at work",
+            hanging("  time    ", time, page_width()),
+            hanging("  memory  ", memory, page_width()),
         ]
     lines.append(f"  results {prepared.out}")
     print("\n".join(lines))

@@ -24,7 +24,7 @@ def answer(result: Result) -> list[str]:
         requests = host.all.requests
         rate = short(float(f"{requests / seconds:.3g}"))
         served = "requests a second were served"
-        done = served if closed or behind else "requests a second came"
+        done = served if closed or behind else "requests a second arrived"
         few = _few(requests, "request")
         said.append(f"{rate} {done} ({size(host.all.bytes / seconds)}/s){few}.")
     if trimmed := host.trim.bytes:

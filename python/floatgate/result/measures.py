@@ -84,13 +84,13 @@ FLASH = (
     Measure("moved", "moved pages", _moved, "count"),
     Measure(
         "wear.max",
-        "most worn",
+        "max erases",
         lambda run: float(run.wear.erases.max),
         about="most erases of a block",
     ),
     Measure(
         "wear.spread",
-        "wear spread",
+        "erases, std",
         lambda run: run.wear.erases.stddev,
         about="standard deviation of erases",
     ),
@@ -153,12 +153,12 @@ def tables(first: Sequence[str] = ()) -> list[tuple[str, list[Measure]]]:
     """The tables of a page about runs: the first measures, by name, then those that all have.
 
     >>> [(title, len(measures)) for title, measures in tables(["waf", "flash.rmw_reads"])]
-    [('Looked at first', 2), ('Host requests: latency from arrival to completion', 9), \
+    [('Chosen measures', 2), ('Host requests: latency from arrival to completion', 9), \
 ('Flash: reclaiming and wear', 7)]
     """
     wanted = dict.fromkeys(first)
     every = (
-        ("Looked at first", [find(name) for name in wanted]),
+        ("Chosen measures", [find(name) for name in wanted]),
         (
             "Host requests: latency from arrival to completion",
             [measure for measure in HOST if measure.key not in wanted],

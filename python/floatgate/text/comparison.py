@@ -146,7 +146,7 @@ def _head(comparison: Comparison, style: Style) -> str:
         of = " with the same workload" if len(peers(comparison)) > 1 else ""
         groups = combinations(comparison)
         row = "run" if len(groups) == len(runs) else "combination"
-        said = f"In %: the difference to the first {row}{of}. With *: the best."
+        said = f"In %: the difference to the first {row}{of}. With =: none. With *: the best."
         if len(groups) < len(runs):
             said += " With ±: half of the 95 % confidence interval of the mean over the seeds."
         lines += filled(said, page_width()).splitlines()
@@ -298,7 +298,8 @@ def _warnings(comparison: Comparison, style: Style, *, changing: bool) -> str:
             continue
         lines.append(hanging("- ", f"{text} [{code}]"))
         lines.append(hanging("  in: ", where(some, comparison.variants) + others))
-    return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""
+    title = style(YELLOW, explained.title(changing))
+    return section(title, "\n".join(lines), style) if lines else ""
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -435,6 +435,11 @@ def changes_the_answer(code: str) -> bool:
     return known is not None and known.changes
 
 
+def title(changing: bool | None) -> str:
+    """The heading of warnings: those that change the meaning of the numbers, or the others."""
+    return "Minor warnings" if changing is False else "Warnings"
+
+
 def _told(code: str, what: Explained | Mistake, style: Style) -> str:
     lines = [filled(what.means, page_width(), "  ", "  ")]
     lines.append(filled(f"Advice: {what.do}", page_width(), "  ", "  "))

@@ -95,7 +95,7 @@ def _covered(result: Result) -> str:
     rounds = int(repeat[1]) if repeat else 1
     covered = duration(simulated / rounds * 1e9)
     times = f", repeated {number(rounds)} times" if rounds > 1 else ""
-    said = f"Carried on from {covered} of the workload{times}, {_rates(result)}."
+    said = f"Extrapolated from {covered} of the workload{times}, {_rates(result)}."
     if simulated / rounds < DAY and workload["sha256"] is not None:
         said += " WARNING: that is less than a day, and other times may write more or less."
     return said
