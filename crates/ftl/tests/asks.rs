@@ -9,7 +9,8 @@ use ftl::{
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
-    BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Shape, Source, Tag, Units, Verb,
+    BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Shape, Source, Tag, UnitSizes,
+    Verb,
 };
 use policies::PolicySet;
 use serde_json::{Map, Value, json};
@@ -509,7 +510,7 @@ fn a_condemned_block_is_emptied_and_retired() {
     carry_out(&mut ftl, vec![reclaim(block(2))]);
     assert_eq!(ftl.blocks().state(block(2)), State::Bad);
     let counts = ftl.counts();
-    assert_eq!((counts.marked_bad, counts.retired), (2, 2));
+    assert_eq!((counts.marked_bad.get(), counts.retired.get()), (2, 2));
     assert_eq!(counts.moved[Source::Refresh], 8);
     ftl.check().expect("a sound drive");
     // Nothing is retired if nothing wears out.
@@ -541,7 +542,7 @@ fn idle_time_is_for_collecting_ahead_of_need() {
     assert_eq!(ftl.free_blocks(PlaneId::from_u32(0)), 6);
     assert_eq!(ftl.idle_job(DIE), None, "that is enough");
     assert_eq!(
-        (ftl.counts().gc_erase_by_demand[Source::Host], ftl.counts().program.total()),
+        (ftl.counts().gc_erase_by_demand[Source::Host].get(), ftl.counts().program.total()),
         (2, 0)
     );
     let mut without = drive_with(&[], FEW, 0);
@@ -777,14 +778,14 @@ impl Cost for Asking {
 }
 
 /// Two slots of a page are programmed together.
-const HALVES: Units = Units { per_page: 2, pages: 1, planes: 1 };
+const HALVES: UnitSizes = UnitSizes { per_page: 2, pages: 1, planes: 1 };
 
 /// Eight blocks of four pages, each of two slots.
 fn halves<C: Cost + 'static>(logical_pages: u32, cost: C) -> Ftl<Mix<C, Planner, Plain>> {
     of_units(HALVES, &small_config(SMALL, logical_pages, 0), cost)
 }
 
-fn of_units<C>(units: Units, config: &Config, cost: C) -> Ftl<Mix<C, Planner, Plain>>
+fn of_units<C>(units: UnitSizes, config: &Config, cost: C) -> Ftl<Mix<C, Planner, Plain>>
 where
     C: Cost + 'static,
 {
@@ -836,7 +837,7 @@ fn what_is_programmed_together_has_the_finest_level_of_all() {
 #[test]
 fn what_a_block_holds_is_told_by_plane() {
     let shape = Shape { planes_per_die: 2, ..SMALL };
-    let units = Units { per_page: 2, pages: 1, planes: 2 };
+    let units = UnitSizes { per_page: 2, pages: 1, planes: 2 };
     let mut ftl = of_units(units, &small_config(shape, 32, 0), Traditional);
     for lpn in 0..16 {
         assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
@@ -885,7 +886,7 @@ impl Cost for Again {
 /// while it waits for the others is written once. It hears of every page.
 #[test]
 fn pages_are_written_anew_as_many_as_a_command_programs() {
-    let units = Units { per_page: 2, pages: 2, planes: 1 };
+    let units = UnitSizes { per_page: 2, pages: 2, planes: 1 };
     let mut ftl = of_units(units, &small_config(SMALL, 16, 0), Again::default());
     for lpn in 0..16 {
         assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));

@@ -148,8 +148,7 @@ where
     let c = drive.ftl.counts();
     let refresh = c.erase[Source::Refresh] + c.gc_erase_by_demand[Source::Refresh];
     let demands = [Source::Host, Source::Wear, Source::Rewrite];
-    let other =
-        c.erase[Source::Wear] + demands.map(|d| c.gc_erase_by_demand[d]).iter().sum::<u64>();
+    let other = c.erase[Source::Wear] + demands.into_iter().map(|d| c.gc_erase_by_demand[d]).sum();
     if refresh + other != c.erase.total() {
         return Err(format!("{refresh} erases for refresh and {other} others are not all: {c:?}"));
     }
@@ -157,8 +156,8 @@ where
     for (name, n) in drive.ftl.policies.read_disturb.counters() {
         *acts.entry(name).or_default() += n;
     }
-    *acts.entry("erases for refresh").or_default() += refresh as f64;
-    *acts.entry("other erases").or_default() += other as f64;
+    *acts.entry("erases for refresh").or_default() += refresh.as_f64();
+    *acts.entry("other erases").or_default() += other.as_f64();
     *acts.entry("sealed").or_default() += c.sealed as f64;
     Ok(drive.seen)
 }

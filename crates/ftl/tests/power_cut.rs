@@ -10,7 +10,7 @@
 use crate::support::{Needs, Scenario, builtin, run, sweep};
 use kernel::{IndexVec, Rng};
 use nand::cells::Bits;
-use nand::{BlockId, Geometry, Layouts, Mode, PageOrder, Ppn, Store, Units};
+use nand::{BlockId, Geometry, Layouts, Mode, PageOrder, Ppn, Store, UnitSizes};
 use policies::{Family, PolicySet};
 use serde_json::{Map, json};
 use std::cell::RefCell;
@@ -330,7 +330,7 @@ impl Store for Tear {
 
 fn torn(bits: u32, pages: u32) -> Option<Torn> {
     TORN.with_borrow_mut(|t| *t = Torn::default());
-    let units = Units { per_page: 1, pages, planes: 1 };
+    let units = UnitSizes { per_page: 1, pages, planes: 1 };
     let scenario = |seed: u64| {
         let units = vec![units].leak();
         let needs = Needs { pages: &[12, 24], units, rounds: 6, ..Needs::PLAIN };

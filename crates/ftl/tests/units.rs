@@ -3,7 +3,7 @@
 //! policy, and all else that is drawn.
 
 use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
-use nand::{Geometry, Source, Units, Versions};
+use nand::{Geometry, Source, UnitSizes, Versions};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
@@ -14,11 +14,11 @@ use std::sync::LazyLock;
 const PROGRAMS: [(u32, u32); 6] = [(3, 1), (2, 2), (3, 3), (4, 4), (2, 1), (4, 2)];
 
 /// Every kind of drive, with the bits of its cells.
-static KINDS: LazyLock<Vec<(u32, Units)>> = LazyLock::new(|| {
+static KINDS: LazyLock<Vec<(u32, UnitSizes)>> = LazyLock::new(|| {
     let mut kinds = Vec::new();
     for per_page in [1, 2, 4, 8] {
         for (bits, pages) in PROGRAMS {
-            kinds.extend([1, 2, 4].map(|planes| (bits, Units { per_page, pages, planes })));
+            kinds.extend([1, 2, 4].map(|planes| (bits, UnitSizes { per_page, pages, planes })));
         }
     }
     kinds
@@ -113,11 +113,11 @@ fn all_once() -> u64 {
 
 /// Whether a kind of drive refuses this policy. A policy that decides from page to page needs pages
 /// alone, and modes of other density have their places in wordlines of three bits.
-fn is_refused(name: &str, bits: u32, units: Units) -> bool {
+fn is_refused(name: &str, bits: u32, units: UnitSizes) -> bool {
     match name {
         "agcr" | "conflict" | "expected" | "wu" | "mango" => units.pages > 1,
         "ipr" | "hot-low-density" => units.pages > 1 || bits != 3,
-        "wom" => units != Units::PAGE,
+        "wom" => units != UnitSizes::PAGE,
         _ => false,
     }
 }

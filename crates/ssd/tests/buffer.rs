@@ -221,7 +221,7 @@ fn nothing_is_lost_and_nothing_comes_back() {
         assert_eq!(mapped.collect::<BTreeSet<u32>>(), there, "seed {seed}");
         sim.ftl().check().unwrap();
         assert_eq!(sim.buffer().unwrap().left, 0);
-        collected += sim.ftl().counts().erase.total();
+        collected += sim.ftl().counts().erase.total().get();
         stalled += sim.wait_stats().space;
         modified += sim.stats().rmw_reads;
     }

@@ -84,7 +84,7 @@ fn what_is_counted_took_the_time_that_dies_were_busy() {
         // A command programs a page, or one of each plane that works with it.
         let programs = u128::from(counts.program.total());
         let programs = programs / u128::from(drive.geometry.slots_per_program());
-        let erases = u128::from(counts.erase.total()) / planes;
+        let erases = u128::from(counts.erase.total().get()) / planes;
         let by_level: u64 = device.program_by_level.total();
         assert_eq!(u128::from(by_level), programs * planes, "{what}: programs by level");
         let moves = counts.host_pages + counts.moved.total() + counts.padding.total();

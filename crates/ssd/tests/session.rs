@@ -343,7 +343,7 @@ fn a_session_says_what_retired_blocks_have_taken() {
         while !matches!(session.advance(None), Turn::Idle | Turn::WornOut) {
             while session.take_done().is_some() {}
         }
-        let retired = session.sim().ftl().counts().retired as f64;
+        let retired = session.sim().ftl().counts().retired.as_f64();
         assert_eq!(session.standing().spare_lost, (retired / 8.0).min(1.0));
         seen += u32::from(retired > 0.0);
     }

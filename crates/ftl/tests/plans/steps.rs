@@ -37,7 +37,10 @@ fn reprogramming_reads_what_it_does_not_know() {
         let expected = (Verb::Reprogram, block(0), 2, known);
         assert_eq!((actions.len(), last.map(started)), (2 * copies + 1, Some(expected)));
         let c = s.ftl.counts();
-        assert_eq!((c.reprogram, c.reprogrammed_pages[Source::Refresh], c.dropped), (1, 2, 0));
+        assert_eq!(
+            (c.reprogram, c.reprogrammed_pages[Source::Refresh].get(), c.dropped),
+            (1, 2, 0)
+        );
         assert_eq!(c.reprogrammed_pages.total(), 2);
         assert_eq!(c.read[Source::Refresh], copies as u64 + 3 * 2 - u64::from(known));
         assert_eq!(c.program[Source::Refresh], copies as u64);

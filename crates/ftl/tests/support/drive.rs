@@ -1023,7 +1023,8 @@ where
             self.seen.program,
             c.program
         );
-        ensure!(c.erase == self.seen.erase, "erases {:?}, counted {:?}", self.seen.erase, c.erase);
+        let erases = c.erase.map(|blocks| blocks.get());
+        ensure!(erases == self.seen.erase, "erases {:?}, counted {:?}", self.seen.erase, c.erase);
         self.account()
     }
 
@@ -1062,7 +1063,7 @@ where
         while self.step()? {}
         self.compare()?;
         self.seen.worn_out += 1;
-        self.seen.retired += self.ftl.counts().retired;
+        self.seen.retired += self.ftl.counts().retired.get();
         self.account()
     }
 
@@ -1071,7 +1072,7 @@ where
         let c = self.ftl.counts();
         let erases: u64 = self.ftl.array().erases().as_slice().iter().map(|e| u64::from(*e)).sum();
         let erases = erases * u64::from(self.ftl.geometry().units().planes);
-        ensure!(erases == c.erase.total(), "{erases} erases in blocks, {:?} counted", c.erase);
+        ensure!(c.erase.total() == erases, "{erases} erases in blocks, {:?} counted", c.erase);
         ensure!(
             c.gc_erase_by_demand.total() == c.erase[Source::Gc],
             "erases by demand {:?}, by GC {}",
@@ -1080,7 +1081,7 @@ where
         );
         self.seen.read = c.read;
         self.seen.program = c.program;
-        self.seen.erase = c.erase;
+        self.seen.erase = c.erase.map(|blocks| blocks.get());
         self.seen.dropped += c.dropped;
         self.seen.no_victim += c.no_victim;
         self.seen.overridden += c.overridden;

@@ -13,7 +13,7 @@ use super::node::{Node, TomlTable};
 use super::text::{Origin, Text, TextPlace};
 use super::times::spread;
 use kernel::Bytes;
-use nand::{Energies, Geometry, GeometryError, PageOrder, Shape, Units};
+use nand::{Energies, Geometry, GeometryError, PageOrder, Shape, UnitSizes};
 use policies::external::Supplier;
 use policies::{PolicyError, PolicySet};
 use serde_json::{Value as Json, json};
@@ -327,7 +327,7 @@ impl Work<'_> {
             return None;
         }
         let pages = self.pages_at_once(&geometry)?;
-        let units = Units { per_page: parts as u32, pages, planes };
+        let units = UnitSizes { per_page: parts as u32, pages, planes };
         let row = u64::from(units.per_page * units.planes);
         if row > MOST_UNITS {
             let message = format!("a page of {planes} planes has {row} mapping units of {unit}");
