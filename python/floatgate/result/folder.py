@@ -130,7 +130,7 @@ def whole(place: Path) -> dict[str, int]:
 
 
 def names_in(place: Path) -> set[str]:
-    """Under which names the workload of the run in a folder was run."""
+    """The names under which the workload of the run in a folder was run."""
     try:
         value = json.loads(content(place / RESULT))
         name = value["provenance"]["workload"]["name"]
