@@ -290,7 +290,7 @@ impl Geometry {
         Units::new(pages.get() * u64::from(self.units.per_page))
     }
 
-    /// Pages of the flash that hold so many mapping units, as ratios have them.
+    /// Pages of the flash that hold `units` mapping units: a ratio, so not a whole number.
     pub fn pages_of(&self, units: Units) -> f64 {
         units.as_f64() / f64::from(self.units.per_page)
     }

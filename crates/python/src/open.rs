@@ -1,4 +1,5 @@
-//! From what the user names to what the engine takes: drives and workloads, built-in or in files.
+//! From the names that the user gives to the engine's objects: drives and workloads, built-in or in
+//! files.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
