@@ -137,6 +137,10 @@ def geometry(rng: random.Random, drive: Settings) -> None:
         drive["ftl.mapping-unit"] = f"{rng.choice(units)}B"
     if planes > 1 and chance(rng, 0.4):
         drive["ftl.program-planes"] = planes
+        if chance(rng, 0.3):
+            # A coarse map: a page of each of several planes.
+            across = rng.choice([n for n in range(2, planes + 1) if planes % n == 0])
+            drive["ftl.mapping-unit"] = f"{across * page}B"
     if chance(rng, 0.2):
         drive["ftl.program-wait"] = duration(rng, 1e-6, 1e-3)
     spare = rng.uniform(0.2, 0.6)

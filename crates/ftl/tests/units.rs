@@ -1,4 +1,4 @@
-//! Mapping units below the page, wordlines and planes that one command programs, with every policy that
+//! Mapping units below the page and across planes, wordlines and planes that one command programs, with every policy that
 //! is allowed there: the FTL against a plain map, as in `model.rs`. A seed names a kind of unit, a
 //! policy, and all else that is drawn.
 
@@ -17,8 +17,15 @@ static KINDS: LazyLock<Vec<(u32, Units)>> = LazyLock::new(|| {
     let mut kinds = Vec::new();
     for per_page in [1, 2, 4, 8] {
         for (bits, pages) in PROGRAMS {
-            kinds.extend([1, 2, 4].map(|planes| (bits, Units { per_page, pages, planes })));
+            kinds.extend(
+                [1, 2, 4].map(|planes| (bits, Units { per_page, pages, planes, ..Units::PAGE })),
+            );
         }
+    }
+    for (across, planes) in [(2, 2), (2, 4), (4, 4)] {
+        kinds.extend(
+            PROGRAMS.map(|(bits, pages)| (bits, Units { across, pages, planes, ..Units::PAGE })),
+        );
     }
     kinds
 });

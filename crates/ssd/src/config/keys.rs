@@ -333,8 +333,9 @@ settings! {
     pub struct FtlSettings: Copy {
         /// The unit of mapping: "page".
         mapping: Mapping,
-        /// Bytes that one map entry covers, such as "4KiB": a page, or an equal part of one, at least
-        /// a 64th, and a multiple of `host.sector`. By default a page.
+        /// Bytes that one map entry covers, such as "4KiB": a page, an equal part of one, at least a
+        /// 64th, or a page of each of several planes, whose number divides `program-planes`. A multiple
+        /// of `host.sector`. By default a page. Writes of less read the rest first.
         mapping_unit: Option<Bytes>,
         /// Planes of a die that one command programs: planes-per-die is a multiple of it. Their blocks
         /// of the same index are opened, programmed and erased together. By default 1.

@@ -305,10 +305,15 @@ impl Work<'_> {
     fn units(&self, geometry: Geometry) -> Option<Geometry> {
         let (path, page) = ("ftl.mapping-unit", geometry.page_size());
         let unit = self.get::<Bytes>(path).unwrap_or(page);
-        let parts = page.get().checked_div(unit.get()).unwrap_or(0);
-        if parts * unit.get() != page.get() || !(1..=MOST_UNITS).contains(&parts) {
+        // Of the two, one divides the other, and the quotient the other way is 0 or 1.
+        let whole = |a: Bytes, b: Bytes| a.get().checked_div(b.get()).unwrap_or(0);
+        let (parts, across) = (whole(page, unit).max(1), whole(unit, page).max(1));
+        if parts * unit.get() != across * page.get() || parts > MOST_UNITS {
             let message = format!("`{path}` is {unit}, and a page is {page}");
-            let label = format!("a page, or an equal part of one, at least a {MOST_UNITS}th");
+            let label = format!(
+                "a page, an equal part of one, at least a {MOST_UNITS}th, or a page of each of several \
+                 planes"
+            );
             self.fail(
                 ConfigErrorKind::Value,
                 message,
@@ -326,9 +331,11 @@ impl Work<'_> {
             self.fail(ConfigErrorKind::Value, message, &marks);
             return None;
         }
+        let across = u32::try_from(across).unwrap_or(u32::MAX);
+        self.across(unit, across, planes)?;
         let pages = self.pages_at_once(&geometry)?;
-        let units = Units { per_page: parts as u32, pages, planes };
-        let row = u64::from(units.per_page * units.planes);
+        let units = Units { per_page: parts as u32, across, pages, planes };
+        let row = u64::from(units.per_row());
         if row > MOST_UNITS {
             let message = format!("a page of {planes} planes has {row} mapping units of {unit}");
             let label = format!("at most {MOST_UNITS}");
@@ -347,6 +354,48 @@ impl Work<'_> {
             );
         };
         geometry.with_units(units).map_err(wrong).ok()
+    }
+
+    /// Whether the planes that are programmed together can hold a mapping unit of `across` pages.
+    fn across(&self, unit: Bytes, across: u32, planes: u32) -> Option<()> {
+        let (path, program) = ("ftl.mapping-unit", "ftl.program-planes");
+        if across == 1 {
+            return Some(());
+        }
+        if !planes.is_multiple_of(across) {
+            let message = format!(
+                "`{path}` is {unit}, which is {across} pages, and one command programs a page of {planes} \
+                 {}",
+                if planes == 1 { "plane" } else { "planes" }
+            );
+            let marks =
+                [(path, "one page of each plane"), (program, "must be a multiple of the pages")];
+            let planes_per_die = self.get::<u32>("geometry.planes-per-die").unwrap_or(1);
+            let help = if planes_per_die.is_multiple_of(across) {
+                format!(
+                    "`--set {program}={across}` programs such a unit with one command; without it a unit \
+                     could be half written"
+                )
+            } else {
+                format!(
+                    "with {planes_per_die} planes in a die, a unit has 1 to {planes_per_die} pages of \
+                     different planes, and their number divides the number of planes"
+                )
+            };
+            let error = self.error(ConfigErrorKind::Conflict, message, &marks);
+            self.log.fail(path, ConfigError { help: Some(help), ..error });
+            return None;
+        }
+        if self.get::<Model>("reliability.model") == Some(Model::On) {
+            let message = format!(
+                "`{path}` of {unit} has no error model: the model of the cells reads each page for \
+                 itself, and a read of this unit is {across} pages"
+            );
+            let marks = [(path, "at most a page"), ("reliability.model", "or \"off\"")];
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
+            return None;
+        }
+        Some(())
     }
 
     /// Pages of a block that one command programs.
@@ -558,7 +607,7 @@ impl Work<'_> {
             && (unit.get() == 0 || g.page_size().get() % unit.get() != 0)
         {
             let page = g.page_size();
-            let (what, path) = if g.units().per_page == 1 {
+            let (what, path) = if g.units().per_row() == g.units().planes {
                 ("page", "geometry.page-size")
             } else {
                 ("mapping unit", "ftl.mapping-unit")

@@ -67,8 +67,8 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
         let padding = counts.padding.total();
         law(programs == moves + padding, "programs = host pages + moves + padding");
         let geometry = ftl.geometry();
-        let in_block = geometry.pages_per_block() / geometry.units().planes;
-        let erased = counts.erase.total() * u64::from(in_block);
+        let blocks = counts.erase.total() / u64::from(geometry.units().planes);
+        let erased = blocks * u64::from(geometry.pages_per_block());
         let used = e.used_before + programs;
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
     }
