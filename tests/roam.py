@@ -531,11 +531,20 @@ LEFT_OUT = {
 """Keys of drive files that are not drawn, each with the reason."""
 
 
+def scaled(rng: random.Random, drive: Settings) -> None:
+    """A larger drive of which a part is simulated, about as large as those that are whole."""
+    fits = drive.get("reliability.model") != "on" and "ftl.logical-capacity" not in drive
+    if fits and chance(rng, 0.15):
+        of = rng.choice((2, 3, 8))
+        drive |= {"scale": f"1/{of}"}
+        drive["geometry.blocks-per-plane"] *= of
+
+
 def draw(seed: int) -> Draw:
     """The drive, the policies and the workload of a seed. Not every draw is valid: see `mended`."""
     rng = random.Random(seed)
     drive: Settings = {}
-    for part in (geometry, timing, reliability, management, outside, before):
+    for part in (geometry, timing, reliability, management, outside, before, scaled):
         part(rng, drive)
     name, files, reading = workload(rng, drive)
     chosen = policies(rng)

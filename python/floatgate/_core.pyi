@@ -191,12 +191,10 @@ class Drive:
         """Bytes of one page."""
     @property
     def units_per_page(self) -> int:
-        """Mapping units of a physical page: what is called a page is one of them. 1 if a mapping
-        unit has a physical page or several."""
+        """Mapping units of a physical page; a mapping unit is what is called a page. At least 1."""
     @property
     def planes_per_unit(self) -> int:
-        """Planes of the flash in which each mapping unit has a physical page: 1 if it has one, or
-        a part."""
+        """Planes of the flash in which each mapping unit has a physical page, or a part of one."""
     @property
     def units_per_program(self) -> int:
         """Pages that one program command takes, one after the other in their block."""
