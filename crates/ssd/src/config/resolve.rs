@@ -16,7 +16,7 @@ use super::scale::Scale;
 use super::text::{Origin, Text, TextPlace};
 use super::times::spread;
 use kernel::Bytes;
-use nand::{Energies, Geometry, GeometryError, PageOrder, Shape, Units};
+use nand::{Energies, Geometry, GeometryError, PageOrder, Shape, UnitSizes};
 use policies::external::Supplier;
 use policies::{Family, PolicyError, PolicySet};
 use serde_json::{Value as Json, json};
@@ -366,7 +366,7 @@ impl Work<'_> {
         let across = u32::try_from(across).unwrap_or(u32::MAX);
         self.across(unit, across, planes)?;
         let pages = self.pages_at_once(&geometry)?;
-        let units = Units { per_page: parts as u32, across, pages, planes };
+        let units = UnitSizes { per_page: parts as u32, across, pages, planes };
         let row = u64::from(units.per_row());
         if row > MOST_UNITS {
             let message = format!("a page of {planes} planes has {row} mapping units of {unit}");

@@ -66,9 +66,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     if !ended {
         let padding = counts.padding.total();
         law(programs == moves + padding, "programs = host pages + moves + padding");
-        let geometry = ftl.geometry();
-        let blocks = counts.erase.total() / u64::from(geometry.units().planes);
-        let erased = blocks * u64::from(geometry.pages_per_block());
+        let erased = ftl.geometry().units_in_blocks(counts.erase.total()).get();
         let used = e.used_before + programs;
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
     }

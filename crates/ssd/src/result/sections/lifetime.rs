@@ -586,7 +586,6 @@ fn from_run<K: PolicyTypes>(
     let effective_mean = effective.iter().map(|n| f64::from(*n)).sum::<f64>() / blocks;
     let effective_most = f64::from(effective.iter().copied().fold(0.0, f32::max));
     let rated = f64::from(r.endurance);
-    let planes = u64::from(drive.geometry.units().planes);
     let page_bits = drive.geometry.page_size().get() as f64 * 8.0;
     let bits_read = reads.map(|r| r.read_by_step.iter().sum::<u64>() as f64 * page_bits);
     let uber =
@@ -602,8 +601,8 @@ fn from_run<K: PolicyTypes>(
         used_max: (initial + most) / rated,
         used_effective: reads.map(|_| effective_mean / rated),
         blocks_retired: RetiredBlocks {
-            worn_out: (counts.retired - counts.marked_bad) * planes,
-            unreadable: counts.marked_bad * planes,
+            worn_out: (counts.retired - counts.marked_bad).get(),
+            unreadable: counts.marked_bad.get(),
         },
         pages_read_by_sensings: reads.map(|reads| sensings(drive, reads)),
         failed_attempts: reads.map(|r| r.failed_attempts),
