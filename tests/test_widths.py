@@ -61,7 +61,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def same_words(page: str, widest: str) -> set[str]:
-    """What stands in a page and not in its widest form: the parts of words that were cut."""
+    """Words of a page that are not in its widest form: the parts of words that were cut."""
     # A legend of runs or combinations stands where columns do not fit: `seed=1`, by numbers.
     legend = {"Runs", "Combinations", *"123456"}
     return {*page.replace("=", " ").split()} - {*widest.replace("=", " ").split()} - legend
@@ -79,7 +79,7 @@ def check(
         monkeypatch.setenv("COLUMNS", str(width))
         page = make()
         lines = page.splitlines()
-        # What has no space cannot be wrapped: a path, or the name of a policy with parameters.
+        # A word without a space cannot be wrapped: a path, or the name of a policy with parameters.
         room = width - 8
         long = [line for line in lines if len(line) > width and max(map(len, line.split())) < room]
         assert not long, (width, long)
@@ -95,6 +95,28 @@ def test_pages_fit_the_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_runs_fit_the_terminal(ran: list[Result], monkeypatch: pytest.MonkeyPatch) -> None:
     for run in ran:
         check(lambda run=run: result.page(run), monkeypatch)  # type: ignore[misc]
+
+
+def headings(page: str) -> list[str]:
+    return [part.split("\n", 1)[0] for part in page.split("\n\n") if part[:1].strip()]
+
+
+def test_no_two_sections_of_a_page_have_one_heading(ran: list[Result]) -> None:
+    pages = [result.page(run) for run in ran] + [comparison.page(Comparison(ran[:1] * 2, TWO))]
+    for page in pages:
+        assert len({*headings(page)}) == len(headings(page)) > 5, headings(page)
+
+
+TWO = [{"victim": "greedy"}, {"victim": "fifo"}]
+
+
+def test_every_energy_has_its_unit(ran: list[Result]) -> None:
+    for run in ran:
+        shown = " ".join(result.page(run).split())
+        found = re.search(r"energy [\d.]+ J \(.*? for each byte of the host", shown)
+        assert (found is None) == (run.energy_joules is None)
+        for number in re.findall(r"\d[\d.,]* (\S+)", found[0] if found else ""):
+            assert number.strip(",;)") in ("J", "nJ"), found
 
 
 def test_a_page_is_as_wide_as_the_terminal_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +177,7 @@ def test_every_error_has_a_code_and_every_code_an_explanation() -> None:
 
 
 def typed(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a command says on standard error before it ends."""
+    """The words of a command on standard error before it ends."""
     monkeypatch.setattr(sys, "argv", shlex.split(line))
     out, err = io.StringIO(), io.StringIO()
     monkeypatch.setattr(sys, "stdout", out)
@@ -183,7 +205,8 @@ TYPED = [
     *(" ".join((*words, "--help")) for words in commands(cli.app.group("floatgate"), ())),
     "--help", "drives", "drives modern-tlc", "policies", "policies victim", "chips",
     "chips c-mlc64", "explain", "explain input::unknown-name", "explain gc-never-ran", "init made",
-    "config check agcr", "drives agrc", "rum", "run", "run agcr", "run agcr nowl", "explain wrong",
+    "config check agcr", "config check made/drive.toml", "sweep made/experiment.toml --dry-run",
+    "drives agrc", "rum", "run", "run agcr", "run agcr nowl", "explain wrong",
     "run agcr zipf --seed x", "serve agcr --set precondition.fill=touched",
     "serve agcr --listen 1.2.3.4:1 --set precondition.fill=none", "top nowhere",
     "smart nowhere", "sweep nowhere.toml", "results 'X Y'", "report nowhere", "view nowhere",
@@ -200,6 +223,8 @@ def test_what_commands_say_fits_the_terminal(
     monkeypatch.chdir(tmp_path)
 
     def page() -> str:
+        if "made/" in line:
+            typed("floatgate init made", monkeypatch)
         out, err = io.StringIO(), Terminal()
         monkeypatch.setattr(sys, "argv", shlex.split(f"floatgate {line}"))
         monkeypatch.setattr(sys, "stdout", out)
@@ -208,7 +233,9 @@ def test_what_commands_say_fits_the_terminal(
             cli._answer()
         shutil.rmtree("made", ignore_errors=True)
         # Progress leaves its line empty.
-        return (out.getvalue() + err.getvalue()).replace("\x1b[K", "")
+        shown = (out.getvalue() + err.getvalue()).replace("\x1b[K", "")
+        # An estimate of time is another one each time.
+        return re.sub(r"about [\d.]+ m?s", "about 1 s", shown)
 
     check(page, monkeypatch, widths=(60, 100, 160))
 
@@ -230,7 +257,8 @@ def test_an_example_of_an_error_is_wrong_and_then_right(
             Path("mine.toml").write_text(f"{head}{text}\n")
             said = typed("floatgate sweep mine.toml --dry-run", monkeypatch)
         else:
-            # What the example does not say of the drive is what a drive file begins with.
+            # Settings of the drive that the example leaves out are those that a drive file begins
+            # with.
             inherits = wrong and code in ("config::missing", "config::inherit")
             base = "" if inherits or "base" in text else 'base = "agcr"\n'
             head = f'schema = "floatgate.drive/1"\nname = "mine"\n{base}'

@@ -1,8 +1,8 @@
 //! The counts of an FTL.
 
-use nand::{Each, Source};
+use nand::{Each, FlashBlocks, FlashPages, Source};
 
-/// The work of the FTL so far, in pages; erases are blocks of the flash.
+/// The work of the FTL so far. Plain numbers are slots.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
     /// Slots read, by source.
@@ -12,11 +12,11 @@ pub struct Counts {
     /// Of these, the ones that hold none, because a command programs more than there was.
     pub padding: Each<Source, u64>,
     /// Blocks erased, by source.
-    pub erase: Each<Source, u64>,
+    pub erase: Each<Source, FlashBlocks>,
     /// Erases by garbage collection, by the source that needed the space. If refreshes take and
     /// give back space, that is not the source that came when there was little: see
     /// `Space::needed_by`.
-    pub gc_erase_by_demand: Each<Source, u64>,
+    pub gc_erase_by_demand: Each<Source, FlashBlocks>,
     /// Pages moved, by source: copies that are programmed.
     pub moved: Each<Source, u64>,
     /// Host pages given a slot.
@@ -24,7 +24,7 @@ pub struct Counts {
     /// Blocks reprogrammed in place.
     pub reprogram: u64,
     /// Pages programmed by that, one for each wordline, by source.
-    pub reprogrammed_pages: Each<Source, u64>,
+    pub reprogrammed_pages: Each<Source, FlashPages>,
     /// Slots given up in blocks that were completed before they were full.
     pub sealed: u64,
     /// Blocks that began a second generation instead of being erased.
@@ -38,9 +38,9 @@ pub struct Counts {
     /// Times a plane had to be reclaimed and had nothing to gain.
     pub no_victim: u64,
     /// Blocks retired at the end of their life.
-    pub retired: u64,
+    pub retired: FlashBlocks,
     /// Of these, the ones retired because a page of theirs could not be read.
-    pub marked_bad: u64,
+    pub marked_bad: FlashBlocks,
     /// Victims chosen in the policy's place, after it found nothing but full blocks.
     pub overridden: u64,
 }

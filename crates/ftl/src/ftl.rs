@@ -16,7 +16,7 @@ use crate::{
     Watch, Wear,
 };
 use job::{GcPace, Jobs, Victims};
-use nand::{Array, Each, Geometry, PlaneId, Store};
+use nand::{Array, Each, FlashBlocks, Geometry, PlaneId, Store};
 use std::io::{self, Read, Write};
 
 /// The answers that policies gave once, before the run.
@@ -129,7 +129,7 @@ impl<K: PolicyTypes> Ftl<K> {
     /// Whether a block was erased since counting began.
     #[inline]
     pub fn has_erased(&self) -> bool {
-        self.space.counts.erase.total() > 0
+        self.space.counts.erase.total() > FlashBlocks::ZERO
     }
 
     /// The counts so far.

@@ -1,27 +1,36 @@
-//! Mapping units below the page, wordlines and planes that one command programs, with every policy that
+//! Mapping units below the page and across planes, wordlines and planes that one command programs, with every policy that
 //! is allowed there: the FTL against a plain map, as in `model.rs`. A seed names a kind of unit, a
 //! policy, and all else that is drawn.
 
 use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
-use nand::{Geometry, Source, Units, Versions};
+use nand::{Geometry, Source, UnitSizes, Versions};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// Bits of a cell, and pages of a wordline that one command programs: a page alone; all of a wordline at
-/// once, of two bits to four; half of it, as the two steps of cells of two bits and four do.
+/// Bits of a cell, and pages of a wordline that one command programs. A command programs a page
+/// alone, all of a wordline (two bits to four), or half of it, as the two steps of cells of two
+/// bits and four do.
 const PROGRAMS: [(u32, u32); 6] = [(3, 1), (2, 2), (3, 3), (4, 4), (2, 1), (4, 2)];
 
 /// Every kind of drive, with the bits of its cells.
-static KINDS: LazyLock<Vec<(u32, Units)>> = LazyLock::new(|| {
-    let mut kinds = Vec::new();
-    for per_page in [1, 2, 4, 8] {
-        for (bits, pages) in PROGRAMS {
-            kinds.extend([1, 2, 4].map(|planes| (bits, Units { per_page, pages, planes })));
+static KINDS: LazyLock<Vec<(u32, UnitSizes)>> =
+    LazyLock::new(|| {
+        let mut kinds = Vec::new();
+        for per_page in [1, 2, 4, 8] {
+            for (bits, pages) in PROGRAMS {
+                kinds.extend([1, 2, 4].map(|planes| {
+                    (bits, UnitSizes { per_page, pages, planes, ..UnitSizes::PAGE })
+                }));
+            }
         }
-    }
-    kinds
-});
+        for (across, planes) in [(2, 2), (2, 4), (4, 4)] {
+            kinds.extend(PROGRAMS.map(|(bits, pages)| {
+                (bits, UnitSizes { across, pages, planes, ..UnitSizes::PAGE })
+            }));
+        }
+        kinds
+    });
 
 /// The policies that the FTL asks, each with the settings that a small drive needs.
 fn policies() -> Vec<(Family, &'static str, Map<String, Value>)> {
@@ -80,7 +89,7 @@ fn drawn(seed: u64) -> Option<(Scenario, PolicySet)> {
     Some((s, set))
 }
 
-/// What a legal drive with these policies exports at most.
+/// The most pages that a legal drive with these policies exports.
 fn most_pages(s: &Scenario, set: &PolicySet, geometry: &Geometry) -> Option<u32> {
     let own = u64::from(s.gc.stop + 2) * u64::from(geometry.pages_per_block());
     let (kept, _) = set.spare_slots(geometry);
@@ -110,13 +119,13 @@ fn all_once() -> u64 {
     (KINDS.len() * policies().len()) as u64
 }
 
-/// Whether a drive of a kind takes no policy of this name: what decides from page to page needs pages
+/// Whether a kind of drive refuses this policy. A policy that decides from page to page needs pages
 /// alone, and modes of other density have their places in wordlines of three bits.
-fn is_refused(name: &str, bits: u32, units: Units) -> bool {
+fn is_refused(name: &str, bits: u32, units: UnitSizes) -> bool {
     match name {
         "agcr" | "conflict" | "expected" | "wu" | "mango" => units.pages > 1,
         "ipr" | "hot-low-density" => units.pages > 1 || bits != 3,
-        "wom" => units != Units::PAGE,
+        "wom" => units != UnitSizes::PAGE,
         _ => false,
     }
 }
@@ -133,7 +142,7 @@ fn only_what_has_a_reason_is_refused() {
     }
 }
 
-/// Every kind of drive with every policy that it takes, so many times: one part of several.
+/// Every kind of drive with every policy that it takes, for these rounds: one part of several.
 fn part_of(rounds: std::ops::Range<u64>, (part, parts): (u64, u64)) -> Option<Seen> {
     let all = all_once();
     let seeds = legal(rounds.start * all..rounds.end * all).filter(|seed| seed % parts == part);

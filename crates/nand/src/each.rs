@@ -240,10 +240,10 @@ impl<K: Key, T> Each<K, T> {
     }
 }
 
-impl<K: Key> Each<K, u64> {
+impl<K: Key, N: Copy + Sum> Each<K, N> {
     /// The sum over all keys.
     #[inline]
-    pub fn total(&self) -> u64 {
+    pub fn total(&self) -> N {
         self.sum()
     }
 }

@@ -5,6 +5,7 @@
 mod account;
 mod array;
 mod command;
+mod counts;
 mod each;
 mod energy;
 mod geometry;
@@ -22,10 +23,11 @@ pub mod physics;
 pub use account::{Cause, Part, Parts, Source, reserved};
 pub use array::{Array, BlockStates};
 pub use command::{Command, Level, Mode, Tag, Verb};
+pub use counts::{FlashBlocks, FlashPages, Units};
 pub use each::{Each, Key, KeyPlace, Never, Packed, words};
 pub use energy::Energies;
 pub use geometry::{
-    BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, Units,
+    BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, UnitSizes,
 };
 pub use layout::{Layout, Layouts, SlotSpan};
 pub use operation::{OpKind, OpView, Operation, Outcome, Route, Slots, Waited};

@@ -1,4 +1,4 @@
-//! In which order the pages of a block take up the bits of its cells.
+//! The order in which the pages of a block take up the bits of its cells.
 
 use crate::PageRange;
 

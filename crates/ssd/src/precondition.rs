@@ -347,9 +347,9 @@ impl<K: PolicyTypes> Work<'_, '_, K> {
     /// Slots reclaimed so far, and those that pages moved out of them took, with padding.
     fn reclaimed(&self) -> (u64, u64) {
         let counts = self.ftl.counts();
-        let planes = u64::from(self.ftl.geometry().units().planes);
-        let blocks = counts.erase.total() / planes + counts.second_lives;
-        let slots = blocks * u64::from(self.ftl.geometry().pages_per_block());
+        let geometry = self.ftl.geometry();
+        let second = geometry.flash_blocks_per_block() * counts.second_lives;
+        let slots = geometry.units_in_blocks(counts.erase.total() + second).get();
         (slots, counts.moved.total() + counts.padding.total())
     }
 

@@ -11,7 +11,7 @@ use crate::column::Values;
 /// The key under which it is kept.
 pub(crate) const KEY: &str = "ARROW:schema";
 
-/// Under which polars keeps the words of an `Enum`, each with its length in front.
+/// The key under which polars keeps the words of an `Enum`, each with its length in front.
 const ENUM: &str = "_PL_ENUM_VALUES2";
 
 // Of `Schema.fbs` and `Message.fbs`.

@@ -1,7 +1,7 @@
   let runs, numbers, settings;
 
-  // Tables of runs: a click on a heading sorts by its column, another one the other way. What was
-  // sorted stays so when a table comes anew.
+  // Tables of runs: a click on a heading sorts by its column, another one the other way. A
+  // sorted table stays sorted when it is renewed.
   const sorted = new Map();
   const of = (row, column) => {
     const { dataset, textContent } = row.cells[column];
@@ -51,7 +51,7 @@
     return b / a;
   };
 
-  // The value of a path in a run: what all runs share stands once.
+  // The value of a path in a run: values that all runs share are stored once.
   const value = (table, path, run) => path in table.own ? table.own[path][run] : table.same[path];
 
   const fill = (id, table, a, b, words, only, compare) => {
@@ -60,7 +60,7 @@
       .filter((row) => !only || row.a !== row.b)
       .filter((row) => words.every((word) => row.path.toLowerCase().includes(word)));
     if (compare) {
-      // What changed most comes first; what one of them lacks, or has none of, before that.
+      // Values that one of them lacks, or that are zero in one, come first, then the greatest changes.
       const size = ({ a, b }) => {
         const by = ratio(a, b);
         return a === b ? 0 : by === null || by <= 0 ? Infinity : Math.abs(Math.log(by));

@@ -164,13 +164,14 @@ impl<S: Store> Space<S> {
             return false;
         }
         self.blocks.set_bad(block);
-        self.counts.retired += 1;
+        self.counts.retired += self.geometry.flash_blocks_per_block();
         if let Some(at) = marked_bad {
             self.marked_bad.swap_remove(at);
-            self.counts.marked_bad += 1;
+            self.counts.marked_bad += self.geometry.flash_blocks_per_block();
         }
-        let good = self.geometry.blocks() as u64 - self.counts.retired;
-        self.worn_out = good * u64::from(self.widest) < self.demands.pages;
+        let good = self.geometry.flash_blocks() - self.counts.retired;
+        let blocks = good.get() / self.geometry.flash_blocks_per_block().get();
+        self.worn_out = blocks * u64::from(self.widest) < self.demands.pages;
         true
     }
 
@@ -304,14 +305,9 @@ impl<S: Store> Space<S> {
         }
     }
 
-    /// Blocks of the flash in a block.
-    pub(crate) fn flash_blocks(&self) -> u64 {
-        self.geometry.units().planes.into()
-    }
-
     pub(crate) fn erase(&mut self, block: BlockId, mode: Mode, source: Source) {
         self.array.erase(block, mode);
-        self.counts.erase[source] += self.flash_blocks();
+        self.counts.erase[source] += self.geometry.flash_blocks_per_block();
     }
 
     /// A block loses pages in place; it is to be closed again.
@@ -325,7 +321,8 @@ impl<S: Store> Space<S> {
     ) {
         self.array.reprogram_to_low(block, surcharge);
         self.counts.reprogram += 1;
-        self.counts.reprogrammed_pages[source] += u64::from(pages) * self.flash_blocks();
+        self.counts.reprogrammed_pages[source] +=
+            self.geometry.flash_pages_per_page() * u64::from(pages);
         self.plain = false;
         self.blocks.role[block] = role;
     }

@@ -3,13 +3,13 @@
 use super::drive::{Drive, Fault, Seen, Taste};
 use ftl::{Config, Ftl, GcMarks, Lpn, Policies, PolicyTypes};
 use kernel::{Bytes, Prio, Rng};
-use nand::{DieId, Geometry, Layouts, PageOrder, Shape, Store, Units};
+use nand::{DieId, Geometry, Layouts, PageOrder, Shape, Store, UnitSizes};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Where the host reads and writes.
+/// The addresses that the host reads and writes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Pattern {
     /// Anywhere.
@@ -26,7 +26,7 @@ impl Pattern {
     const ALL: [Self; 4] = [Self::Uniform, Self::HotCold, Self::Runs, Self::Few];
 }
 
-/// What a test needs beyond what every legal drive has.
+/// Requirements of a test beyond those of every legal drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Needs {
     /// Blocks of each plane that its policies keep busy.
@@ -35,8 +35,8 @@ pub(crate) struct Needs {
     pub(crate) slots_per_cent: u32,
     /// Sizes of a block to draw from.
     pub(crate) pages: &'static [u32],
-    /// What one map entry and one command cover, to draw from.
-    pub(crate) units: &'static [Units],
+    /// Pairs to draw from: pages of one map entry, and pages of one command.
+    pub(crate) units: &'static [UnitSizes],
     /// Steps of the main phase, in physical pages.
     pub(crate) rounds: u32,
 }
@@ -47,7 +47,7 @@ impl Needs {
         blocks: 0,
         slots_per_cent: 100,
         pages: &[4, 4, 5, 6, 8, 8, 12, 16, 33, 64, 65, 70],
-        units: &[Units::PAGE],
+        units: &[UnitSizes::PAGE],
         rounds: 3,
     };
 
@@ -55,15 +55,17 @@ impl Needs {
     pub(crate) const UNITS: Self = Self {
         pages: &[4, 6, 8, 9, 12, 16, 33, 64],
         units: &[
-            Units { per_page: 2, pages: 1, planes: 1 },
-            Units { per_page: 4, pages: 1, planes: 1 },
-            Units { per_page: 8, pages: 1, planes: 1 },
-            Units { per_page: 1, pages: 3, planes: 1 },
-            Units { per_page: 1, pages: 1, planes: 2 },
-            Units { per_page: 2, pages: 3, planes: 1 },
-            Units { per_page: 4, pages: 1, planes: 2 },
-            Units { per_page: 2, pages: 2, planes: 2 },
-            Units { per_page: 8, pages: 1, planes: 4 },
+            UnitSizes { per_page: 2, pages: 1, planes: 1, ..UnitSizes::PAGE },
+            UnitSizes { per_page: 4, pages: 1, planes: 1, ..UnitSizes::PAGE },
+            UnitSizes { per_page: 8, pages: 1, planes: 1, ..UnitSizes::PAGE },
+            UnitSizes { per_page: 1, pages: 3, planes: 1, ..UnitSizes::PAGE },
+            UnitSizes { per_page: 1, pages: 1, planes: 2, ..UnitSizes::PAGE },
+            UnitSizes { per_page: 2, pages: 3, planes: 1, ..UnitSizes::PAGE },
+            UnitSizes { per_page: 4, pages: 1, planes: 2, ..UnitSizes::PAGE },
+            UnitSizes { per_page: 2, pages: 2, planes: 2, ..UnitSizes::PAGE },
+            UnitSizes { per_page: 8, pages: 1, planes: 4, ..UnitSizes::PAGE },
+            UnitSizes { across: 2, planes: 2, ..UnitSizes::PAGE },
+            UnitSizes { across: 2, pages: 3, planes: 4, ..UnitSizes::PAGE },
         ],
         rounds: 6,
         ..Self::PLAIN
@@ -76,7 +78,7 @@ pub(crate) struct Scenario {
     pub(crate) seed: u64,
     /// That of the flash.
     pub(crate) shape: Shape,
-    pub(crate) units: Units,
+    pub(crate) units: UnitSizes,
     pub(crate) logical_pages: u32,
     pub(crate) gc: GcMarks,
     pub(crate) victim: &'static str,
@@ -113,7 +115,7 @@ pub(crate) struct Scenario {
 /// Some of the 24 static orders: each unit comes first and last.
 const ORDERS: [&str; 6] = ["cwdp", "pdwc", "dpcw", "wcpd", "cpdw", "pcwd"];
 
-fn most_pages(shape: &Shape, units: Units, gc: GcMarks, needs: &Needs) -> u32 {
+fn most_pages(shape: &Shape, units: UnitSizes, gc: GcMarks, needs: &Needs) -> u32 {
     let planes = shape.channels * shape.chips_per_channel * shape.planes_per_die / units.planes;
     let pages = shape.pages_per_block * units.per_page * units.planes;
     let usable = shape.blocks_per_plane * pages * needs.slots_per_cent / 100;
@@ -154,8 +156,11 @@ impl Scenario {
                 continue;
             }
             let blocks = (least * 100).div_ceil(needs.slots_per_cent) + data;
-            let blocks =
-                if units == Units::PAGE { blocks } else { blocks * programs / (programs - 1) + 1 };
+            let blocks = if units == UnitSizes::PAGE {
+                blocks
+            } else {
+                blocks * programs / (programs - 1) + 1
+            };
             let shape = Shape {
                 channels,
                 chips_per_channel: chips,
@@ -226,7 +231,7 @@ impl Scenario {
     pub(crate) fn config(&self, layouts: Layouts) -> Config {
         let config = Config {
             geometry: self.geometry(),
-            layouts: if self.units == Units::PAGE {
+            layouts: if self.units == UnitSizes::PAGE {
                 layouts
             } else {
                 Layouts::of(&self.geometry())

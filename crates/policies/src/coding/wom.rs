@@ -22,7 +22,7 @@ use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Coding, FtlView, Interests, NextLife, State, Watch};
 use kernel::Time;
-use nand::{BlockId, Geometry, Layouts, Mode, Units};
+use nand::{BlockId, Geometry, Layouts, Mode, UnitSizes};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -43,7 +43,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     needs: &["read-disturb=none"],
     forbids: &["page-choice=mango"],
     misfit: |geometry| {
-        if geometry.units() != Units::PAGE {
+        if geometry.units() != UnitSizes::PAGE {
             return Some(
                 "it codes pages one by one, and this drive maps parts of pages or programs several \
                  together: its mapping unit must be a page, and a program one page"

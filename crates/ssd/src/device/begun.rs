@@ -9,6 +9,7 @@ use super::{Device, DeviceStats, PageCounts};
 use crate::ops::NONE;
 use kernel::{Idx, Time};
 use nand::{BlockStates, DieId, Each};
+use std::ops::SubAssign;
 
 impl Device {
     /// Takes what is under way off the counts: on dies, in their second registers, or interrupted.
@@ -80,6 +81,9 @@ fn pages_mut(counts: &mut PageCounts) -> impl Iterator<Item = &mut u64> {
     counts.values_mut().flat_map(Each::values_mut).flatten()
 }
 
-fn take_off<'a>(sums: impl Iterator<Item = &'a mut u64>, of: impl Iterator<Item = &'a u64>) {
-    sums.zip(of).for_each(|(sum, n)| *sum -= n);
+fn take_off<'a, N: SubAssign + Copy + 'a>(
+    sums: impl Iterator<Item = &'a mut N>,
+    of: impl Iterator<Item = &'a N>,
+) {
+    sums.zip(of).for_each(|(sum, n)| *sum -= *n);
 }

@@ -31,8 +31,8 @@ use crate::server::assert_within;
 use die::{PassedOver, Phase};
 use kernel::{BitSet, Dur, Idx, IndexVec, Time, TimeSum};
 use nand::{
-    Bus, Cause, ChannelId, Command, DieId, Each, Geometry, Layouts, Level, Source, Timing, Units,
-    Verb,
+    Bus, Cause, ChannelId, Command, DieId, Each, FlashPages, Geometry, Layouts, Level, Source,
+    Timing, UnitSizes, Units, Verb,
 };
 use register::Registers;
 use rustc_hash::FxHashSet;
@@ -56,11 +56,11 @@ pub struct DeviceStats {
     /// Pages programmed.
     pub programmed: PageCounts,
     /// Mapping units of sensed pages that nobody asked for, and no channel carried, by source.
-    pub unsent: Each<Source, u64>,
+    pub unsent: Each<Source, Units>,
     /// Programs and erases that were interrupted, counted each time.
     pub suspends: Suspends,
     /// Pages that were programmed with data that stayed in the die when they were moved, by source.
-    pub stayed: Each<Source, u64>,
+    pub stayed: Each<Source, FlashPages>,
     /// Operations that shared their array time with others on other planes.
     pub merged: u64,
     /// Time that each source kept all dies busy.
@@ -152,7 +152,7 @@ impl Device {
             idle,
             timing: if ideal { drive.timing.ideal() } else { drive.timing.clone() },
             layouts: layouts.clone(),
-            plain: geometry.units() == Units::PAGE && by_wear.is_none() && !copyback,
+            plain: geometry.units() == UnitSizes::PAGE && by_wear.is_none() && !copyback,
             copied_rber: vec![0.0; if copyback { dies } else { 0 }],
             data_first: drive.channel_first == ChannelFirst::Data,
             multi_plane: drive.ftl.multi_plane,

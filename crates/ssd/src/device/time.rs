@@ -8,7 +8,8 @@ use crate::ops::{NONE, Owner, PageOp};
 use kernel::{Dur, Idx, Time};
 use nand::physics::program_time_factor;
 use nand::{
-    BlockStates, Command, Level, Mode, Operation, PageRange, Ppn, Route, Slots, Source, Units, Verb,
+    BlockStates, Command, FlashPages, Level, Mode, Operation, PageRange, Ppn, Route, Slots, Source,
+    UnitSizes, Units, Verb,
 };
 
 impl Device {
@@ -79,7 +80,7 @@ impl Device {
     #[inline(never)]
     fn read(&mut self, op: u32, source: Source, now: Time) -> Command {
         let (mut longest, mut out) = (Dur::ZERO, 0);
-        let per_page = self.geometry.units().per_page;
+        let UnitSizes { per_page, across, .. } = self.geometry.units();
         let mut at = op;
         while at != NONE {
             let Operation { slots, mode, level, .. } = self.ops[at].operation;
@@ -91,7 +92,8 @@ impl Device {
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
                 sensed[page_type] += u64::from(planes);
-                self.stats.unsent[source] += u64::from(planes * per_page - units);
+                self.stats.unsent[source] +=
+                    Units::new(u64::from(planes * per_page - units * across));
                 time += if whole {
                     self.timing.read(level, page_type)
                 } else {
@@ -109,7 +111,7 @@ impl Device {
             at = self.ops[at].next;
         }
         if self.ops[op].operation.route == Route::Copyback {
-            self.stats.unsent[source] += u64::from(out);
+            self.stats.unsent[source] += Units::new(out.into());
             out = 0;
             self.keep_errors(op, now);
         }
@@ -136,7 +138,7 @@ impl Device {
     fn soft_read(&mut self, op: u32, source: Source, now: Time) -> Command {
         let mut begun = false;
         let (mut plain, mut longest, mut extra, mut out) = (Dur::ZERO, Dur::ZERO, 0, 0);
-        let Units { per_page, planes: of_block, .. } = self.geometry.units();
+        let UnitSizes { per_page, planes: of_block, .. } = self.geometry.units();
         let mut at = op;
         while at != NONE {
             let PageOp { owner, modify, operation: Operation { slots, mode, level, .. }, .. } =
@@ -163,7 +165,7 @@ impl Device {
                         let target = Target { slot, block, page_type, level, guarded, units };
                         if units > 0 {
                             let read = cells.read(&target, source, now, attempts);
-                            *unsent += u64::from((per_page - units) * read.attempts);
+                            *unsent += Units::new(u64::from((per_page - units) * read.attempts));
                             planes = planes.beside(read);
                         }
                     }
@@ -181,7 +183,7 @@ impl Device {
             } else {
                 // There is nothing that could be wrong.
                 attempts[0][0] += 1;
-                *unsent += u64::from(per_page - asked.units());
+                *unsent += Units::new(u64::from(per_page - asked.units()));
                 out += asked.units();
                 cells.nothing()
             };
@@ -204,14 +206,15 @@ impl Device {
             if slots.is_none() {
                 let source = tag.source;
                 self.stats.attempts[source][0][0] += 1;
-                self.stats.unsent[source] += u64::from(per_page - Asked::by(self, at).units());
+                let rest = per_page - Asked::by(self, at).units();
+                self.stats.unsent[source] += Units::new(rest.into());
             }
             at = next;
         }
         for &Attempts { source, steps: (first, last), page_type, units, .. } in all {
             for step in first..=last {
                 self.stats.attempts[source][usize::from(step)][usize::from(page_type)] += 1;
-                self.stats.unsent[source] += u64::from(per_page - units);
+                self.stats.unsent[source] += Units::new(u64::from(per_page - units));
             }
         }
     }
@@ -226,8 +229,8 @@ impl Device {
         while at != NONE {
             let Operation { slots, mode, level, .. } = self.ops[at].operation;
             let slot = slots.expect("a program has a slot").first;
-            let Units { pages, planes, .. } = self.geometry.units();
-            self.stats.program_by_level[level] += u64::from(pages * planes);
+            let UnitSizes { pages, .. } = self.geometry.units();
+            self.stats.program_by_level[level] += self.geometry.flash_pages_per_program().get();
             let (mut time, before, pages) = if mode == Mode::Full {
                 // The pages of one wordline: the cells pass the levels of all of them.
                 let first = self.geometry.page_of(self.geometry.split(slot).1);
@@ -255,7 +258,7 @@ impl Device {
             Route::DataOut => pages_in += unit,
             Route::Copyback => {
                 pages_in = 0;
-                self.stats.stayed[source] += 1;
+                self.stats.stayed[source] += FlashPages::new(1);
                 if let (Some(cells), Some(slots)) = (&mut self.cells, slots) {
                     let die = self.geometry.die_of_slot(slots.first);
                     cells.inherit(slots.first, unit, self.copied_rber[die.index()]);
@@ -268,7 +271,7 @@ impl Device {
     /// Array time of programming a page of a type, in planes that work together.
     #[inline]
     fn program_time(&mut self, page_type: usize, level: Level, source: Source) -> Dur {
-        let planes = u64::from(self.geometry.units().planes);
+        let planes = self.geometry.flash_pages_per_page().get();
         self.page_time(page_type, level, source, planes)
     }
 
@@ -312,7 +315,7 @@ impl Device {
         let mut time = self.timing.program(level, top) * wordlines;
         for page_type in 0..=top {
             let reads = if page_type == top { wordlines - known } else { wordlines };
-            let planes = u64::from(self.geometry.units().planes);
+            let planes = self.geometry.flash_pages_per_page().get();
             self.stats.sensed[source][level][page_type] += reads * planes;
             self.stats.read_by_level[level] += reads * planes;
             time += self.timing.read(level, page_type) * reads;
@@ -325,15 +328,13 @@ impl Device {
 struct Asked {
     /// Bit 0: the first unit of the page in the first plane; the planes follow one another.
     bits: u64,
-    per_page: u32,
-    planes: u32,
+    units: UnitSizes,
 }
 
 impl Asked {
     #[inline]
     fn by(device: &Device, op: u32) -> Self {
         let (geometry, ops) = (&device.geometry, &device.ops);
-        let Units { per_page, planes, .. } = geometry.units();
         let of = |op: u32| {
             // A page without a place is read alone, like the first unit of one.
             ops[op].operation.slots.map_or(1, |slots| {
@@ -341,7 +342,7 @@ impl Asked {
             })
         };
         let bits = ops.group(op).fold(0, |bits, op| bits | of(op));
-        Self { bits, per_page, planes }
+        Self { bits, units: geometry.units() }
     }
 
     /// All units.
@@ -350,18 +351,19 @@ impl Asked {
         self.bits.count_ones()
     }
 
-    /// Those of one plane.
+    /// Those of one plane: of a unit that has pages in several, each.
     #[inline]
     fn of_plane(&self, plane: u32) -> u32 {
-        let page = u64::MAX >> (u64::BITS - self.per_page);
-        (self.bits >> (plane * self.per_page) & page).count_ones()
+        let UnitSizes { per_page, across, .. } = self.units;
+        let page = u64::MAX >> (u64::BITS - per_page);
+        (self.bits >> (plane / across * per_page) & page).count_ones()
     }
 
     /// In how many planes something is read, and whether it is a whole page in any.
     fn planes(&self) -> (u32, bool) {
-        let asked = (0..self.planes).map(|plane| self.of_plane(plane));
+        let asked = (0..self.units.planes).map(|plane| self.of_plane(plane));
         asked.fold((0, false), |(planes, whole), n| {
-            (planes + u32::from(n > 0), whole || n == self.per_page)
+            (planes + u32::from(n > 0), whole || n == self.units.per_page)
         })
     }
 }

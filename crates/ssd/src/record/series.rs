@@ -94,9 +94,9 @@ impl SeriesRows {
             inside,
             read: counts.read,
             program: counts.program,
-            erase: counts.erase,
-            gc_for_refresh: counts.gc_erase_by_demand[Source::Refresh],
-            reprogrammed: counts.reprogrammed_pages.total(),
+            erase: counts.erase.map(|blocks| blocks.get()),
+            gc_for_refresh: counts.gc_erase_by_demand[Source::Refresh].get(),
+            reprogrammed: counts.reprogrammed_pages.total().get(),
             stalled,
             free_blocks: ftl
                 .geometry()

@@ -4,7 +4,7 @@ use crate::config::Drive;
 use crate::device::{CellCounts, DeviceStats};
 use ftl::Counts;
 use kernel::{Energy, TimeSum};
-use nand::{Each, Energies, Level, Source, Timing};
+use nand::{Each, Energies, Level, Source, Timing, Units};
 
 /// Joules of a run, by operation, source and page type.
 #[derive(Default)]
@@ -39,7 +39,6 @@ impl EnergyUse {
     ) -> Option<Self> {
         let energy = drive.energy.as_ref()?;
         let (timing, geometry) = (&drive.timing, &drive.geometry);
-        let per_page = f64::from(geometry.units().per_page);
         let mut used = Self::default();
         for source in Source::ALL {
             let mut pages = 0;
@@ -50,7 +49,7 @@ impl EnergyUse {
                 used.read_by_type[page_type] += joules;
                 used.by_source[source] += joules;
             }
-            let sent = pages as f64 - stats.unsent[source] as f64 / per_page;
+            let sent = pages as f64 - geometry.pages_of(stats.unsent[source]);
             used.transfer(source, sent, energy.transfer_out);
         }
         for source in Source::ALL {
@@ -62,15 +61,15 @@ impl EnergyUse {
                 used.program_by_type[page_type] += joules;
                 used.by_source[source] += joules;
             }
-            let taken_in = pages as f64 - stats.stayed[source] as f64;
+            let taken_in = pages as f64 - stats.stayed[source].as_f64();
             used.transfer(source, taken_in, energy.transfer_in);
         }
         // The transfers for error correction, beyond plain reads.
-        for (source, planes) in reads.into_iter().flat_map(|reads| reads.extra_planes.iter()) {
-            used.transfer(source, *planes as f64 / per_page, energy.transfer_out);
+        for (source, units) in reads.into_iter().flat_map(|reads| reads.extra_planes.iter()) {
+            used.transfer(source, geometry.pages_of(Units::new(*units)), energy.transfer_out);
         }
         for source in Source::ALL {
-            let joules = counts.erase[source] as f64 * energy.erase.as_joules();
+            let joules = counts.erase[source].as_f64() * energy.erase.as_joules();
             used.erase += joules;
             used.by_source[source] += joules;
         }
@@ -92,7 +91,7 @@ impl EnergyUse {
         }
         let each = energy.reprogram_joules(geometry.shape().bits_per_cell as usize);
         for source in Source::ALL {
-            let joules = counts.reprogrammed_pages[source] as f64 * each;
+            let joules = counts.reprogrammed_pages[source].as_f64() * each;
             used.reprogram += joules;
             used.by_source[source] += joules;
         }

@@ -4,7 +4,7 @@
 
 use super::shape::{Declared, EachName, ListOfNames, NameDecl, NameList, Since};
 use crate::sim::Class;
-use nand::{Each, Key, Level, Source, reserved};
+use nand::{Each, FlashBlocks, Key, Level, Source, reserved};
 use policies::Family;
 
 /// The sources of `floatgate.run/1`. Earlier results lack all others.
@@ -55,7 +55,10 @@ impl ListOfNames for SourceNamesAndTotal {
 }
 
 /// Counts by source, with their sum.
-pub(crate) fn by_source(counts: &Each<Source, u64>) -> EachName<SourceNamesAndTotal, u64> {
+pub(crate) fn by_source<N: Copy + Into<u64>>(
+    counts: &Each<Source, N>,
+) -> EachName<SourceNamesAndTotal, u64> {
+    let counts = counts.map(|n| (*n).into());
     let to_come = reserved::<Source>().map(|_| 0);
     EachName::new(counts.values().copied().chain(to_come).chain([counts.total()]))
 }
@@ -78,8 +81,8 @@ impl ListOfNames for DemandNames {
 }
 
 /// Counts by the source that made an operation necessary.
-pub(crate) fn by_demand(counts: &Each<Source, u64>) -> EachName<DemandNames, u64> {
-    EachName::new(demands().map(|source| counts[source]).chain([counts.total()]))
+pub(crate) fn by_demand(counts: &Each<Source, FlashBlocks>) -> EachName<DemandNames, u64> {
+    EachName::new(demands().map(|source| counts[source].get()).chain([counts.total().get()]))
 }
 
 /// The cost levels.

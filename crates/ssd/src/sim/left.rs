@@ -51,7 +51,7 @@ impl<K: PolicyTypes> Sim<K> {
         let counts = self.ftl.counts();
         WorkLeft {
             moves: counts.moved.total(),
-            erases: counts.erase.total(),
+            erases: counts.erase.total().get(),
             die_time: self.device.busy_until(self.clock.now),
         }
     }

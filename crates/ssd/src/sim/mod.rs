@@ -45,7 +45,7 @@ use crate::record::Sink;
 use crate::server::assert_within;
 use ftl::{Cost, Ftl, Lpn, Order, PolicyTypes, Queues, Throttle, Waiting};
 use kernel::{Dur, Idx, Time, TimeSum};
-use nand::PlaneId;
+use nand::{FlashBlocks, PlaneId};
 use policies::ArbitrationPolicy;
 use read::JoinedRead;
 use rustc_hash::FxHashSet;
@@ -393,7 +393,9 @@ impl<K: PolicyTypes> Sim<K> {
     /// as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] reports it.
     #[inline]
     fn has_no_way_on(&self) -> bool {
-        self.waits.for_space() > 0 && self.ftl.counts().retired > 0 && self.is_at_rest()
+        self.waits.for_space() > 0
+            && self.ftl.counts().retired > FlashBlocks::ZERO
+            && self.is_at_rest()
     }
 
     /// No operation waits for a die or runs on one.

@@ -175,7 +175,7 @@ impl Stretch {
         Self {
             host_pages: counts.host_pages,
             programs: counts.program.total(),
-            reclaimed: counts.erase[Source::Gc] + counts.second_lives,
+            reclaimed: counts.erase[Source::Gc].get() + counts.second_lives,
         }
     }
 
@@ -236,6 +236,7 @@ impl RunCourse {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nand::FlashBlocks;
 
     /// A run of a million requests, a page each, every other one moving a page.
     #[test]
@@ -248,7 +249,7 @@ mod tests {
                 counts.host_pages = n;
                 counts.program[Source::Host] = n;
                 counts.program[Source::Gc] = n / 2;
-                counts.erase[Source::Gc] = n / 10;
+                counts.erase[Source::Gc] = FlashBlocks::new(n / 10);
                 if n >= due {
                     due = n + course.mark(&counts);
                 }

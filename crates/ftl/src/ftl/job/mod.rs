@@ -304,7 +304,8 @@ impl<K: PolicyTypes> Ftl<K> {
                     self.forget_copies(block);
                 }
                 if tag.source == Source::Gc {
-                    self.jobs.counts.gc_erase_by_demand[needed_by] += self.space.flash_blocks();
+                    self.jobs.counts.gc_erase_by_demand[needed_by] +=
+                        self.space.geometry.flash_blocks_per_block();
                 }
                 self.free(block, tag, now);
                 self.balance(block, tag, now);

@@ -38,10 +38,10 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     // Of a drive that was simulated in part, each of its parts has as many.
     let years = drive.years.as_ref();
     let parts = years.map_or(1, |years| years.of.get() as usize);
-    let planes = drive.geometry.units().planes as usize * parts;
+    let each = drive.geometry.flash_blocks_per_block().get() as usize * parts;
     let drive = years.map_or(drive, |years| &years.whole);
-    let in_state = |s: State| blocks().filter(|&b| ftl.blocks().state(b) == s).count() * planes;
-    let low = blocks().filter(|&b| ftl.array().mode(b) == Mode::LowDensity).count() * planes;
+    let in_state = |s: State| blocks().filter(|&b| ftl.blocks().state(b) == s).count() * each;
+    let low = blocks().filter(|&b| ftl.array().mode(b) == Mode::LowDensity).count() * each;
     DriveSizes {
         physical_bytes: drive.geometry.pages() as u64 * drive.geometry.page_size().get(),
         logical_bytes: capacity(drive).get(),

@@ -66,9 +66,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     if !ended {
         let padding = counts.padding.total();
         law(programs == moves + padding, "programs = host pages + moves + padding");
-        let geometry = ftl.geometry();
-        let in_block = geometry.pages_per_block() / geometry.units().planes;
-        let erased = counts.erase.total() * u64::from(in_block);
+        let erased = ftl.geometry().units_in_blocks(counts.erase.total()).get();
         let used = e.used_before + programs;
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
     }

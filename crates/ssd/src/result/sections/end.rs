@@ -61,11 +61,10 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
 /// Why the life of the drive ended.
 fn why<K: PolicyTypes>(e: &Evidence<'_, K>) -> String {
     let (drive, counts) = (e.drive, e.counts);
-    let planes = u64::from(drive.geometry.units().planes);
-    let blocks = drive.geometry.blocks() as u64 * planes;
-    let (worn, lost) = ((counts.retired - counts.marked_bad) * planes, counts.marked_bad * planes);
+    let blocks = drive.geometry.flash_blocks();
+    let (worn, lost) = (counts.retired - counts.marked_bad, counts.marked_bad);
     let cycles = drive.reliability.endurance;
-    let why = match (worn, lost) {
+    let why = match (worn.get(), lost.get()) {
         (_, 0) => format!("{worn} of {blocks} blocks reached their {cycles} P/E cycles and were"),
         (0, lost) => {
             format!("{lost} of {blocks} blocks held pages that could not be read and were")

@@ -101,7 +101,6 @@ table! {
 pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, counts, stats) = (e.drive, e.counts, e.stats);
     let (device, waits) = (e.sim.device_stats(), e.sim.wait_stats());
-    let per_page = u64::from(drive.geometry.units().per_page);
     let paced = drive.ftl.gc.pace == GcPacing::PerWrite;
     let page = |class: Class| {
         let p = stats.pages[class];
@@ -132,7 +131,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
         copybacks: drive
             .ftl
             .copyback
-            .map(|_| by_source(&device.stayed.map(|pages| pages * per_page))),
+            .map(|_| by_source(&device.stayed.map(|pages| drive.geometry.units_in_pages(*pages)))),
         uncorrectable: e.sim.cells().map_or(0, |c| c.counts().uncorrectable.total()),
     }
 }

@@ -519,8 +519,12 @@ impl All {
     fn of(drive: &Drive, written: f64) -> Self {
         let years = drive.years.as_ref();
         let whole = years.map_or(drive, |years| &years.whole);
-        let physical = whole.geometry.pages() as f64 * whole.geometry.page_size().get() as f64;
-        let exported = capacity(whole).get() as f64;
+        // The whole drive is written as fast as one scaled down, and is larger.
+        let physical = whole.scale.as_ref().map_or_else(
+            || whole.geometry.pages() as f64 * whole.geometry.page_size().get() as f64,
+            |scale| scale.whole_flash().get() as f64,
+        );
+        let exported = whole.addresses().get() as f64;
         // The part's share of the writes is an accident of which pages were drawn.
         let all = years.and_then(|years| years.load).map_or(written, |load| load.written as f64);
         Self {
@@ -582,7 +586,6 @@ fn from_run<K: PolicyTypes>(
     let effective_mean = effective.iter().map(|n| f64::from(*n)).sum::<f64>() / blocks;
     let effective_most = f64::from(effective.iter().copied().fold(0.0, f32::max));
     let rated = f64::from(r.endurance);
-    let planes = u64::from(drive.geometry.units().planes);
     let page_bits = drive.geometry.page_size().get() as f64 * 8.0;
     let bits_read = reads.map(|r| r.read_by_step.iter().sum::<u64>() as f64 * page_bits);
     let uber =
@@ -598,8 +601,8 @@ fn from_run<K: PolicyTypes>(
         used_max: (initial + most) / rated,
         used_effective: reads.map(|_| effective_mean / rated),
         blocks_retired: RetiredBlocks {
-            worn_out: (counts.retired - counts.marked_bad) * planes,
-            unreadable: counts.marked_bad * planes,
+            worn_out: (counts.retired - counts.marked_bad).get(),
+            unreadable: counts.marked_bad.get(),
         },
         pages_read_by_sensings: reads.map(|reads| sensings(drive, reads)),
         failed_attempts: reads.map(|r| r.failed_attempts),

@@ -73,7 +73,7 @@ fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> M
             put("skipped", counts.skipped);
         }
         Family::Victim => {
-            put("reclaimed", counts.erase[Source::Gc] + counts.second_lives);
+            put("reclaimed", counts.erase[Source::Gc].get() + counts.second_lives);
             put("starved", counts.no_victim);
             put("overridden", counts.overridden);
         }
@@ -82,14 +82,14 @@ fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> M
             put("stalled", waits.space);
         }
         Family::Order => {
-            put("operations", counts.read.total() + programs + counts.erase.total());
+            put("operations", counts.read.total() + programs + counts.erase.total().get());
             put("merged", e.sim.device_stats().merged);
         }
         Family::ReadDisturb if name != Family::ReadDisturb.default() => {
             let needed = counts.gc_erase_by_demand[Source::Refresh];
             let refresh = counts.erase[Source::Refresh] + needed;
-            put("erases_for_refresh", refresh);
-            put("other_erases", counts.erase.total() - refresh);
+            put("erases_for_refresh", refresh.get());
+            put("other_erases", (counts.erase.total() - refresh).get());
             put("waiting_reads", waits.refresh);
             put("reprogrammed_blocks", counts.reprogram);
             put("sealed_slots", counts.sealed);
