@@ -383,7 +383,7 @@ mod tests {
     /// Two units to a page, three pages to a command: a block of two program units.
     fn units() -> Array<Versions> {
         let g = *array().geometry();
-        let units = crate::UnitSizes { per_page: 2, pages: 3, planes: 1 };
+        let units = crate::UnitSizes { per_page: 2, pages: 3, ..crate::UnitSizes::PAGE };
         let g = g.with_units(units).unwrap();
         Array::new(g, Layouts::of(&g))
     }

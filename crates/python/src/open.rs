@@ -318,6 +318,7 @@ fn as_it_is(
         let parts = Composition::of_flows("--flow", name, depth);
         let parts = parts.map_err(WorkloadError::new_err)?;
         let shown = parts.flows().collect::<Vec<_>>().join(" + ");
+        let drive = &whole(drive)?;
         let share = shared(drive, parts.flows().count() as u64);
         return together(generator, [drive, &share], (&shown, Path::new("")), spec, &parts);
     }
@@ -363,6 +364,17 @@ pub(crate) fn glance(name: &str, spec: &OpenSpec) -> PyResult<()> {
 /// Whether a workload's name is that of a file with requests.
 pub(crate) fn is_trace(name: &str) -> bool {
     is_path(name) && !is_settings(name) && !is_flows(name)
+}
+
+/// A drive as parts of a workload see it: what is put together is sampled as a whole, if the drive is scaled
+/// down.
+fn whole(drive: &Drive) -> PyResult<Drive> {
+    drive.for_sampling().ok_or_else(|| {
+        WorkloadError::new_err(
+            "`scale` samples what is put together, and the whole drive has more than 2^32 mapping units: \
+             give one workload, or a smaller drive",
+        )
+    })
 }
 
 /// A drive as a generator sees it that is one of `n` flows and has no `span`: with its share of the
@@ -495,6 +507,7 @@ fn composed(
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let shown = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let drive = &whole(drive)?;
     together(make, [drive, drive], (&shown, folder), spec, &composition)
 }
 

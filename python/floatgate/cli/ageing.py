@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from floatgate.settings import divisor
 from floatgate.terminal import control
 from floatgate.words import size
 
@@ -61,7 +62,7 @@ def foretelling(drive: str, config: dict[str, object], least: float, most: float
     >>> config = {"ftl": {"logical-capacity": "512GB"}, "geometry": {"blocks-per-plane": 512}}
     >>> print(foretelling("modern-tlc", config, 150.0, 290.0))
     filling and ageing 477 GiB takes about 2 to 5 minutes; an interrupted ageing is resumed.
-    Cheaper: the drive modern-tlc-small, or --set geometry.blocks-per-plane=128; for years,
+    Cheaper: the drive modern-tlc-small, or --scale 1/4; for years,
     `floatgate lifetime` simulates a few dies
     """
     from floatgate.lists import drives
@@ -69,8 +70,8 @@ def foretelling(drive: str, config: dict[str, object], least: float, most: float
     cheaper = [f"the drive {drive}-small"] if f"{drive}-small" in drives() else []
     blocks = _of(config, "geometry", "blocks-per-plane")
     if isinstance(blocks, int) and blocks >= 256:
-        cheaper.append(f"--set geometry.blocks-per-plane={blocks // 4}")
-    exported = _bytes(str(_of(config, "ftl", "logical-capacity")))
+        cheaper.append(f"--scale 1/{4 * divisor(config)}")
+    exported = _bytes(str(_of(config, "ftl", "logical-capacity")), divisor(config))
     minutes = f"{least / 60:.0f} to {most / 60:.0f} minutes"
     return (
         f"filling and ageing {exported} takes about {minutes}; an interrupted ageing is resumed.\n"
@@ -84,7 +85,7 @@ def _of(config: dict[str, object], section: str, key: str) -> object:
     return found.get(key) if isinstance(found, dict) else None
 
 
-def _bytes(text: str) -> str:
+def _bytes(text: str, of: int = 1) -> str:
     """A capacity as pages show it.
 
     >>> _bytes("512GB"), _bytes("1048576B"), _bytes("2GiB")
@@ -93,4 +94,4 @@ def _bytes(text: str) -> str:
     units = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
     units |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
     number = text.rstrip("kKMGTiB")
-    return size(float(number) * units[text[len(number) :]])
+    return size(float(number) * units[text[len(number) :]] / of)

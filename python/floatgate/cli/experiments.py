@@ -14,6 +14,7 @@ from floatgate.cli.options import (
     ClusterAddress,
     Json,
     Quiet,
+    Scale,
     Traces,
     Workers,
     executor_of,
@@ -40,6 +41,7 @@ Quick = Annotated[bool, option("--quick", help="Run the quick form of the file."
 def sweep(
     experiment: Annotated[Path, Argument(metavar="EXPERIMENT", help="An experiment file (TOML).")],
     quick: Quick = False,
+    scale: Scale = None,
     traces: Traces = None,
     workers: Workers = None,
     cluster: ClusterAddress = None,
@@ -72,7 +74,9 @@ def sweep(
 
     executor = executor_of(cluster, workers)
     with RunsProgress(quiet=quiet, as_json=as_json) as progress:
-        prepared = prepare(experiment, quick=quick, out=out, traces=traces, progress=progress)
+        prepared = prepare(
+            experiment, quick=quick, scale=scale, out=out, traces=traces, progress=progress
+        )
     if dry_run:
         if watch:
             raise ConflictError("either --dry-run, which makes no run, or --watch")

@@ -100,6 +100,11 @@ def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
     for key, value in {**steady, **block.get("set", {})}.items():
         choices = _choices(("set", key), value, labelled=False)
         axes.append(Axis(key, tuple(Choice(k, Part(set={key: _text(v)})) for k, v in choices)))
+    if "scale" in block:
+        choices = _choices(("scale",), block["scale"], labelled=False)
+        axes.append(
+            Axis("scale", tuple(Choice(k, Part(set={"scale": _text(v)})) for k, v in choices))
+        )
     for name, cases in block.get("cases", {}).items():
         if not cases:
             raise MistakeError(Mistake(("cases", name), f"`{name}` has no cases"))

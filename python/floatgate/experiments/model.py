@@ -167,6 +167,14 @@ class Experiment:
         short._take(data, Text(self.source.name), self.folder)
         return short
 
+    def scaled(self, scale: str) -> Self:
+        """The experiment with every drive scaled down (`"1/16"`), whatever its blocks say."""
+        other = type(self).__new__(type(self))
+        blocks = [_unscaled(block) for block in self.data.get("runs", [])]
+        data = _unscaled(self.data) | {"scale": scale} | ({"runs": blocks} if blocks else {})
+        other._take(data, Text(self.source.name), self.folder)
+        return other
+
     def with_other_traces(self, traces: Folders) -> Self:
         """The experiment with the traces at hand that have no name in the catalogue.
 
@@ -279,6 +287,14 @@ def _is_excluded(names: Mapping[str, str], rule: Mapping[str, Any]) -> bool:
         for name, values in rule.items()
         if name in names
     ) and all(name in names for name in rule)
+
+
+def _unscaled(block: Mapping[str, Any]) -> dict[str, Any]:
+    """A block of runs without its own scale."""
+    own = {key: value for key, value in block.items() if key != "scale"}
+    if isinstance(quick := own.get("quick"), Mapping):
+        own["quick"] = {key: value for key, value in quick.items() if key != "scale"}
+    return own
 
 
 def _excluded_mistakes(

@@ -11,6 +11,7 @@ from floatgate.engine import InputError
 from floatgate.life.forward import demand_per_second, fast_forward
 from floatgate.life.lifetime import lifetime, recovery_of
 from floatgate.result.run import Result
+from floatgate.result.scaled import whole_bytes
 from floatgate.result.values import Value
 from floatgate.settings import Policies, Settings, pairs, policies_of
 from floatgate.workloads.reading import Reading, takes_reading
@@ -74,12 +75,12 @@ class _Tried(NamedTuple):
     years: float
 
     def data(self) -> dict[str, Any]:
-        capacity = self.result.capacity
+        exported, physical = whole_bytes(self.result.data)
         return {
-            "spare_factor": capacity.spare_factor,
-            "over_provisioning": capacity.over_provisioning,
-            "exported_bytes": capacity.logical_bytes,
-            "physical_bytes": capacity.physical_bytes,
+            "spare_factor": (physical - exported) / physical,
+            "over_provisioning": (physical - exported) / exported,
+            "exported_bytes": exported,
+            "physical_bytes": physical,
             "blocks_per_plane": self.drive.blocks_per_plane,
             "waf": self.result.waf,
             "years": None if self.years == inf else self.years,
@@ -279,7 +280,8 @@ class _Search:
 
     def over_provisioning(self, years: float) -> _Range:
         """Spare space of the same flash, from the drive's own to the most."""
-        own = float(self.base.capacity.spare_factor)
+        exported, physical = whole_bytes(self.base.data)
+        own = (physical - exported) / physical
         at_best = years * self.waf / self.least_waf
         if at_best < self.target:
             why = f"even without moving a page this flash stands {at_best:.3g} years"
@@ -292,7 +294,7 @@ class _Search:
 
     def capacity(self, years: float) -> _Range:
         """More flash below a drive of the same exported capacity."""
-        capacity = self.base.capacity
+        exported, physical = whole_bytes(self.base.data)
         own = int(self.base.provenance.config.geometry["blocks-per-plane"])
         least = self.target / (years * self.waf / self.least_waf)
         if least > MOST_FLASH:
@@ -302,7 +304,7 @@ class _Search:
         most = ceil(BEYOND * own * self.target / years)
         blocks, drives = max(own + 1, ceil(own * least)), []
         while blocks <= most:
-            spare = 1 - capacity.logical_bytes / (capacity.physical_bytes * blocks / own)
+            spare = 1 - exported / (physical * blocks / own)
             drives.append(_Drive(round(spare, 9), blocks, f"{blocks} blocks in a plane"))
             blocks += max(1, int(BLOCKS_STEP * blocks))
         return _Range(drives, f"not with {most} blocks in a plane")

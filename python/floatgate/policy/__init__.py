@@ -111,11 +111,12 @@ class Policy:
     """The events that any policy may watch; a method is called only if you define it.
 
     Blocks, planes, dies, logical pages (`lpn`) and physical pages (`ppn`) are numbers from 0; page
-    `ppn` lies in block `ppn // drive.pages_per_block`, and block `b` in plane `b //
-    drive.blocks_per_plane`. Plane `p` lies in die `p // drive.planes_per_die`, and die `d` on
-    channel `d % drive.channels`. A page is the unit of one map entry: a physical page, or one of
-    `drive.units_per_page` parts of it. One command programs `drive.units_per_program` pages. Times
-    are simulated, in ns from the beginning of the run, and 0 while the drive is preconditioned.
+    `ppn` lies in block `ppn // drive.pages_per_block`, and block `b` in plane
+    `b // drive.blocks_per_plane`. Plane `p` lies in die `p // drive.planes_per_die`, and die `d` on
+    channel `d % drive.channels`. A page is the unit of one map entry: a physical page, one of
+    `drive.units_per_page` parts of it, or one in each of `drive.planes_per_unit` planes. One
+    command programs `drive.units_per_program` pages. Times are simulated, in ns from the beginning
+    of the run, and 0 while the drive is preconditioned.
     Levels and sources have the names that results use; `docs/results.md` lists them.
 
     >>> class Counting(Policy):

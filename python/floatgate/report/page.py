@@ -25,6 +25,7 @@ from floatgate.result.conclusions import conclusions
 from floatgate.result.measures import change, columns, warnings
 from floatgate.result.names import brief, label, where
 from floatgate.result.run import Result
+from floatgate.result.scaled import in_words
 from floatgate.result.units import UNITS, is_number, within
 from floatgate.result.values import flat
 from floatgate.words import duration, number
@@ -409,6 +410,7 @@ def _provenance(names: Names) -> tuple[_Origins, _Origins]:
                 "format": workload["format"] or "-",
                 "requests": number(workload["requests"]),
                 "SHA-256 of the trace": workload["sha256"] or "- (generated from the seed)",
+                "scaled": in_words(run.data) or "no: the whole drive was simulated",
                 "found on reading": "; ".join(workload["notes"]) or "nothing to note",
                 "configuration": provenance["config_hash"],
                 "run": run.run_id,

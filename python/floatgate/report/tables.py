@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from floatgate.result.files import reading
 from floatgate.result.run import Result
+from floatgate.result.scaled import blocks_per_plane
 from floatgate.result.values import OPERATIONS
 
 if TYPE_CHECKING:
@@ -185,10 +186,10 @@ def page_bytes(run: Result) -> float:
         "chips-per-channel",
         "dies-per-chip",
         "planes-per-die",
-        "blocks-per-plane",
         "pages-per-block",
     ):
         pages *= int(geometry[key])
+    pages *= blocks_per_plane(run.data)
     return float(run.data["capacity"]["physical_bytes"]) / pages
 
 

@@ -117,6 +117,7 @@ def prepare(
     experiment: experiments.Experiment | str | os.PathLike[str],
     *,
     quick: bool = False,
+    scale: str | None = None,
     out: str | os.PathLike[str] | None = None,
     traces: Folders = None,
     progress: Callable[[Standing], object] | None = None,
@@ -132,6 +133,8 @@ def prepare(
         _check_code(experiment)
     if quick:
         experiment = experiment.quick()
+    if scale is not None:
+        experiment = experiment.scaled(scale)
     experiment = experiment.with_other_traces(traces)
     folder = str(out) if out is not None else os.path.join("floatgate-results", experiment.name)
     runs = experiment.planned()

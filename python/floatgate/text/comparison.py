@@ -21,6 +21,7 @@ from floatgate.result.measures import (
 )
 from floatgate.result.names import brief, label, parted, where
 from floatgate.result.run import Result
+from floatgate.result.scaled import in_words
 from floatgate.result.units import UNITS
 from floatgate.result.values import largest, slowest
 from floatgate.text import explained
@@ -140,6 +141,8 @@ def _head(comparison: Comparison, style: Style) -> str:
             facts.append(f"seed {_several(run.provenance.seed for run in runs)}")
         facts.append(f"simulated in {duration(1e9 * sum(r.timing.wall_seconds for r in runs))}")
         lines.append("; ".join(facts))
+        if "scale" not in comparison.varied and (scaled := in_words(runs[0].data)):
+            lines += filled(f"drives {scaled}", page_width()).splitlines()
         if "precondition.age" not in comparison.varied:
             lines += filled(f"drives {_several(map(prepared, runs))}", page_width()).splitlines()
     if len(runs) > 1:

@@ -87,6 +87,19 @@ WARNINGS: Mapping[str, Explained] = {
         "initial-retention and the refresh policies.",
         True,
     ),
+    "scaled-too-far": Explained(
+        "The drive is scaled down (`scale`), and so few blocks are left in each plane that write "
+        "amplification may differ by more than 1 % from that of the whole drive.",
+        "Scale less: the warning names the greatest divisor that keeps it within 1 %.",
+        True,
+    ),
+    "scaled-trace": Explained(
+        "The drive is scaled down (`scale`), and of the trace a sample of its addresses was "
+        "simulated. Its requests come in smaller bursts, or write more or less, than those of the "
+        "trace, so latencies may differ.",
+        "Scale less, or simulate the whole drive if latencies matter.",
+        True,
+    ),
     "few-samples": Explained(
         "A percentile is reliable only if at least ten requests are beyond it.",
         "Make the run longer, or do not quote that percentile.",

@@ -7,6 +7,7 @@ from typing import Any
 
 from floatgate.life.advice import Advice
 from floatgate.result.run import Result
+from floatgate.result.scaled import in_words
 from floatgate.text.cells import HOUR, error_rate, percent, simulated
 from floatgate.text.result import effort, head, warnings
 from floatgate.words import YELLOW, Style, duration, number, section, size, table, wrapped
@@ -69,7 +70,7 @@ def _lasts(result: Result, *, counts_recovery: bool) -> str:
     ]
     if found is not None:
         said.append(f"It is a range because {life['why']}.")
-    said += _left_out(life)
+    said += _left_out(result)
     return "\n".join(map(wrapped, said))
 
 
@@ -101,9 +102,12 @@ def _covered(result: Result) -> str:
     return said
 
 
-def _left_out(life: dict[str, Any]) -> list[str]:
+def _left_out(result: Result) -> list[str]:
     """The parts that were not simulated or not applied."""
+    life = result.data["lifetime"]
     said = []
+    if scaled := in_words(result.data):
+        said.append(f"Simulated: {scaled}. Years and bytes are those of the whole drive.")
     part, missing = life.get("part"), life.get("not_modelled")
     if part:
         said.append(

@@ -8,6 +8,7 @@ from typing import Any
 from floatgate.result import declared
 from floatgate.result.answers import FEW, amplification, answer
 from floatgate.result.run import Result
+from floatgate.result.scaled import in_words
 from floatgate.result.units import UNITS, is_number, unit_of, within
 from floatgate.result.values import OPERATIONS, called, data, delays, flat, slowest
 from floatgate.text import explained
@@ -237,6 +238,7 @@ def _drive(result: Result, style: Style) -> str:
         f"{size(capacity.logical_bytes)} of {size(capacity.physical_bytes)} exported: "
         f"over-provisioning {100 * capacity.over_provisioning:.1f} %, "
         f"spare factor {100 * capacity.spare_factor:.1f} %",
+        *filter(None, [in_words(result.data)]),
         prepared(result),
         f"erases per block: {_spread(wear.erases)}",
     ]

@@ -222,7 +222,7 @@ impl<S: Store> Space<S> {
         Ok(pairs)
     }
 
-    fn header(&self, map: &Map) -> [u32; 11] {
+    fn header(&self, map: &Map) -> [u32; 12] {
         let (shape, units) = (self.geometry.shape(), self.geometry.units());
         [
             MAGIC,
@@ -234,6 +234,7 @@ impl<S: Store> Space<S> {
             map.logical_pages(),
             StreamId::BUILT_IN as u32,
             units.per_page,
+            units.across,
             units.pages,
             units.planes,
         ]
