@@ -65,7 +65,7 @@ fn choices(d: u32, b: u32, rho: f64) -> f64 {
 
 /// Greedy with `b` pages in a block, the limit of many choices: blocks pass through all counts from
 /// b down to the one at which they are reclaimed, in time proportional to 1 / i each.
-fn greedy(b: u32, rho: f64) -> f64 {
+pub(crate) fn greedy(b: u32, rho: f64) -> f64 {
     mean_field(b, rho, |c, i, above| f64::min(above + 1.0 / (c * i), 1.0))
 }
 

@@ -1,7 +1,7 @@
 //! Filling and ageing where one command programs several pages: those that were written wait for
 //! others to be programmed with, without time.
 
-use crate::{Ftl, Lpn, Placement, PolicyTypes, StreamId};
+use crate::{Ftl, Lpn, PolicyTypes, StreamId};
 use kernel::Time;
 use nand::{Source, Store, Tag};
 
@@ -55,7 +55,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     fn flush_buffered(&mut self, at: usize, now: Time) -> bool {
         let first = self.buffered[at][0].0;
-        let home = self.policies.placement.spread(first);
+        let home = self.spread(first);
         let tag = Tag::of(Source::Host);
         // Their old slots lie anywhere, so one after the other each would miss the caches.
         self.buffered[at]

@@ -40,8 +40,15 @@ impl<K: PolicyTypes> Ftl<K> {
         if self.space.unit() > 1 {
             return self.buffer_page(lpn, data, now);
         }
-        let home = self.policies.placement.spread(lpn);
+        let home = self.spread(lpn);
         self.write_home(home, lpn, data, now)
+    }
+
+    /// The plane of a page before the run, or its set.
+    #[inline]
+    pub(crate) fn spread(&mut self, lpn: Lpn) -> PlaneId {
+        let plane = self.policies.placement.spread(lpn);
+        self.space.geometry.superblocks().set_of(plane)
     }
 
     #[inline]
@@ -74,6 +81,7 @@ impl<K: PolicyTypes> Ftl<K> {
     ) -> Result<(), Lpn> {
         let alone = self.space.unit() == 1
             && self.space.plain
+            && !self.space.striped
             && self.answers.in_order
             && !self.answers.interests.has(Interests::PROGRAM);
         let mut later = Later::new(if alone { self.space.geometry.planes() } else { 0 });
@@ -85,7 +93,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 continue;
             }
             debug_assert!(self.find(lpn).is_none(), "page {lpn} holds something");
-            let home = self.policies.placement.spread(lpn);
+            let home = self.spread(lpn);
             let room = later.room[home].unwrap_or_else(|| self.room_within_block(home));
             if room > 0 {
                 later.room[home] = Some(room - 1);

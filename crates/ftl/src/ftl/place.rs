@@ -31,15 +31,21 @@ impl<K: PolicyTypes> Ftl<K> {
         if !in_order && !self.choose_page(block, &mut slot, &mut last, lpn, tag, now) {
             return self.allocate(plane, self.space.blocks.stream(block), lpn, tag, now);
         }
-        Some((self.space.give(block, slot, last), block, slot))
+        let given = self.space.give(block, slot, last);
+        if let Some(parity) = self.space.take_parity() {
+            self.write_parity(parity, tag.prio);
+        }
+        Some((given, block, slot))
     }
 
     /// The planes that a page may go to, from one on.
     #[inline]
     pub(crate) fn planes_from(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<K> {
         let (first, planes) = (plane.as_u32(), self.space.geometry.planes() as u32);
-        let most = if self.answers.anywhere { planes } else { 1 };
-        (first..planes).chain(0..first).take(most as usize).map(PlaneId::from_u32)
+        let most = if self.answers.anywhere { self.space.geometry.sets() } else { 1 };
+        let each = self.space.geometry.superblocks().members() as usize;
+        let planes = (first..planes).step_by(each).chain((0..first).step_by(each));
+        planes.take(most).map(PlaneId::from_u32)
     }
 
     /// Asks the page-choice policy, beginning at `slot`. `false`: the block was given up, and the
@@ -55,7 +61,7 @@ impl<K: PolicyTypes> Ftl<K> {
         now: Time,
     ) -> bool {
         let space = &self.space;
-        let plane = space.geometry.plane_of(block);
+        let plane = space.set_of(block);
         let w = WriteCtx {
             now,
             lpn,
@@ -144,9 +150,11 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// An emptied block joins its plane's free blocks.
     pub(crate) fn free(&mut self, block: BlockId, why: Tag, now: Time) {
-        if let Some(reads) = self.reads.restart(block) {
-            let role = self.space.blocks.role(block);
-            self.policies.read_disturb.on_erased(block, role, reads, why, now);
+        let role = self.space.blocks.role(block);
+        for block in self.space.geometry.superblocks().blocks_of(block) {
+            if let Some(reads) = self.reads.restart(block) {
+                self.policies.read_disturb.on_erased(block, role, reads, why, now);
+            }
         }
         self.space.free(block, why.source);
         self.freed(block, now);
@@ -154,7 +162,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// Operations that wait for space may continue.
     fn freed(&mut self, block: BlockId, now: Time) {
-        let plane = self.space.geometry.plane_of(block);
+        let plane = self.space.set_of(block);
         if self.jobs.pace.is_kept() && self.space.writable.get(plane.as_u32() as usize) {
             self.jobs.pace.relax(plane);
         }

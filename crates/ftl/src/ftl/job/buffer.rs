@@ -49,6 +49,32 @@ impl<D> JobBuffer<D> {
         self.unfinished.len()
     }
 
+    /// Pages that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.read.len()
+    }
+
+    /// Takes the pages that wait.
+    pub(super) fn take_waiting(&mut self) -> Vec<(Ppn, D)> {
+        std::mem::take(&mut self.read)
+    }
+
+    /// Pages wait before those that do.
+    pub(super) fn put_first(&mut self, pages: &mut Vec<(Ppn, D)>) {
+        pages.append(&mut self.read);
+        std::mem::swap(&mut self.read, pages);
+    }
+
+    /// What was read is no longer worth anything.
+    pub(super) fn forget(&mut self) {
+        self.read.clear();
+    }
+
+    /// The last pages of a block wait for those of the next.
+    pub(super) fn leave_unfinished(&mut self, block: BlockId, needed_by: Source) {
+        self.unfinished.push((block, needed_by));
+    }
+
     /// Waiting pages make way for a page that is programmed by itself.
     fn set_apart(&mut self) {
         std::mem::swap(&mut self.read, &mut self.apart);
@@ -200,12 +226,12 @@ impl<K: PolicyTypes> Ftl<K> {
             return self.program_buffered(id, to, true, now);
         };
         *collect = Collect::Choose;
-        job.buffer.unfinished.push((block, needed_by));
+        job.buffer.leave_unfinished(self.space.geometry.superblock_of(block), needed_by);
         None
     }
 
     /// Drops the pages that the host has written meanwhile.
-    fn drop_stale(&mut self, id: JobId) {
+    pub(super) fn drop_stale(&mut self, id: JobId) {
         let (geometry, map) = (self.space.geometry, &self.map);
         let read = &mut self.jobs.get_mut(id).buffer.read;
         let all = read.len();
@@ -223,9 +249,14 @@ impl<K: PolicyTypes> Ftl<K> {
         self.drop_stale(id);
         let geometry = self.space.geometry;
         let buffer = &mut self.jobs.get_mut(id).buffer;
-        let waits = |block| buffer.read.iter().any(|(from, _)| geometry.block_of(*from) == block);
+        let of = |from| geometry.superblock_of(geometry.block_of(from));
+        let waits = |block| buffer.read.iter().any(|(from, _)| of(*from) == block);
         let at = buffer.unfinished.iter().position(|(block, _)| !waits(*block))?;
         let (block, needed_by) = buffer.unfinished[at];
+        if !geometry.superblocks().are_blocks() {
+            buffer.unfinished.remove(at);
+            return Some(self.erase_superblock(id, block, needed_by));
+        }
         if self.space.blocks.pins(block) > 0 {
             return Some(self.jobs.park(id, JobCondition::Pins(block)));
         }
@@ -272,12 +303,15 @@ impl<K: PolicyTypes> Ftl<K> {
     /// There are no slots for the waiting pages: as [`Ftl::without_slot`].
     #[cold]
     fn without_slots(&mut self, id: JobId, to: Dest) -> Option<Next> {
+        if self.is_short(id) {
+            return None;
+        }
         let geometry = self.space.geometry;
         let job = self.jobs.get_mut(id);
         let plane = job.plane;
         let mut given_back = None;
         match &mut job.task {
-            Task::Collect(_) => job.after = After::Seal { to },
+            Task::Collect(_) | Task::Member(_) => job.after = After::Seal { to },
             Task::Plan(run) => {
                 let first = job.buffer.read.drain(..).map(|(from, _)| geometry.split(from).1).min();
                 match &mut run.at {
@@ -295,6 +329,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.jobs.counts.dropped += job.buffer.read.drain(..).count() as u64;
                 return None;
             }
+            Task::Program | Task::Erase(_) | Task::Parity => unreachable!("it reads no pages"),
         }
         if let Some(block) = given_back {
             self.give_back(block);
