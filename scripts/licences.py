@@ -24,7 +24,7 @@ PERMISSIVE = {
     "bzip2-1.0.6",
 }  # fmt: skip
 
-# What the metadata of some say in other words.
+# Names of licences in the metadata of some packages, and the usual ones.
 NAMES = {
     "apache 2.0": "Apache-2.0",
     "apache software license": "Apache-2.0",

@@ -2,9 +2,9 @@
 
 `python scripts/papers.py [--full NAME ...] [--runs DIR]` runs the quick form of every study, and
 the full one of those named, without any trace at hand; it checks that each claim rests on what it
-names. It writes `docs/papers.md` (each fact, and its verdict in both forms),
-`python/floatgate/reproduce/verdicts.json`, which `floatgate reproduce` lists, and beside itself
-`papers.json`: the rows of the full forms, and a digest of what they ran. A full form that is
+names. It writes `docs/papers.md` (each fact, and its verdict in both forms) and
+`python/floatgate/reproduce/verdicts.json`, which `floatgate reproduce` lists. Beside itself it
+writes `papers.json`: the rows of the full forms, and a digest of their runs. A full form that is
 stopped is resumed with the same `--runs`.
 """
 
@@ -83,7 +83,7 @@ def made(name: str, runs: Path, *, quick: bool) -> Reproduction:
 
 
 def kept() -> dict[str, Any]:
-    """What the full forms gave when they were run."""
+    """Results of the full forms when they were run."""
     stored: dict[str, Any] = json.loads(FULL.read_text()) if FULL.exists() else {}
     return stored
 
@@ -113,11 +113,11 @@ def text(stored: Mapping[str, Any]) -> str:
 
 
 KEPT = ("what", "where", "published", "ours", "unit", "stand_in", "kind", "band", "fact", "change")
-"""What is stored of a row, where it is not as usual."""
+"""The stored values of a row that differ from the usual ones."""
 
 
 def rows(found: Sequence[Table]) -> list[dict[str, Any]]:
-    """What is stored of each row for which something was published, with the title of its table."""
+    """The stored values of each row with a published value, and the title of its table."""
     usual = Finding("", "", None, None)
     return [
         {"table": table.title}
@@ -176,7 +176,7 @@ def _of_study(
     stored: Mapping[str, Any] | None,
     became: Mapping[str, Mapping[str, Mapping[str, int]]],
 ) -> Iterator[str]:
-    """What the page has of a study."""
+    """The part of the page about a study."""
     full = tables(stored["rows"]) if stored else []
     yield ""
     yield f"`floatgate reproduce {name}`"

@@ -30,7 +30,7 @@ wider. A browser that has one set has no other font, so a page looks alike on ev
 
 
 class Opened(NamedTuple):
-    """What happened while a page was opened and drew itself."""
+    """The events while a page was opened and drew itself."""
 
     errors: list[str]
     requests: list[str]
@@ -129,7 +129,7 @@ class Browser:
             assert time.monotonic() < until, "the page does not load"
             time.sleep(0.05)
         if not folded:
-            # What the page draws when they open hears of it before this does.
+            # A drawing of the page when they open hears of it before this does.
             self.run(
                 "Promise.all([...document.querySelectorAll('.more:not([open])')].map((part) =>"
                 " new Promise((done) => { part.addEventListener('toggle', done, { once: true });"
@@ -139,8 +139,8 @@ class Browser:
         return self.opened()
 
     def opened(self) -> Opened:
-        """What has happened since the page was opened."""
-        self.run("1")  # What has happened before its answer has been heard.
+        """The events since the page was opened."""
+        self.run("1")  # Events before its answer have been heard.
         return Opened(list(self._errors()), [
             event["params"]["request"]["url"]
             for event in self._events
@@ -148,7 +148,7 @@ class Browser:
         ])  # fmt: skip
 
     def run(self, program: str) -> Any:
-        """What a program in the page gives."""
+        """The value of a program in the page."""
         answer = self.call(
             "Runtime.evaluate", expression=program, returnByValue=True, awaitPromise=True
         )
@@ -156,7 +156,7 @@ class Browser:
         return answer["result"].get("value")
 
     def problems(self) -> list[str]:
-        """What is wrong with how the page looks: cut, beyond the edge, overlapping, or empty."""
+        """Mistakes in how the page looks: cut, beyond the edge, overlapping, or empty."""
         return list(self.run(_PROBLEMS))
 
     def screenshot(self, path: Path) -> None:
@@ -193,7 +193,7 @@ def skip(reason: str) -> NoReturn:
 
 
 def font_folders(fonts: str) -> set[Path]:
-    """Where the fonts of a set are installed; none where they are not."""
+    """The folders of a set's fonts; empty if they are not installed."""
     if not shutil.which("fc-list"):
         return set()
     command = ["fc-list", "--format", "%{file}\\n", f":family={FONT_SETS[fonts]}"]

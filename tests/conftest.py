@@ -1,4 +1,4 @@
-"""What the Python tests share."""
+"""Fixtures and settings that the Python tests share."""
 
 import os
 import resource
@@ -19,7 +19,7 @@ from floatgate import Result
 # A shell has what it runs in the background ignore Ctrl-C; here it is tested all the same.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is no failure.
+# A busy machine does not count as a failure.
 slow = [hypothesis.HealthCheck.too_slow]
 hypothesis.settings.register_profile("floatgate", deadline=None, suppress_health_check=slow)
 hypothesis.settings.load_profile("floatgate")
@@ -81,7 +81,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Sends the processor time of a test to whoever sums them up, from any worker."""
+    """Sends the processor time of a test to the process that adds them up, from any worker."""
     report = yield
     if report.when == "teardown" and BEGAN in item.stash:
         report.user_properties.append(("processor", processor_seconds() - item.stash[BEGAN]))
@@ -100,7 +100,8 @@ def dearest(reports: Iterable[pytest.TestReport], most: int) -> list[tuple[str, 
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Which files took most processor time; how many tests a browser has run, or why it did not."""
+    """The files that took most processor time; how many tests a browser has run, or why it did
+    not."""
     # A teardown that passed is among the reports of no outcome.
     files = dearest(terminalreporter.getreports(""), 10_000)
     total = sum(seconds for _, seconds in files)

@@ -1,6 +1,6 @@
 """Damaged results for those who read them: a message, and nothing else.
 
-`python tests/damage.py [ROUNDS [SEED]]` tries so many; `tests/test_damage.py` a few.
+`python tests/damage.py [ROUNDS [SEED]]` tries ROUNDS of them; `tests/test_damage.py` a few.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def damage(rng: random.Random, folder: Path) -> str:
 
 
 def once(rng: random.Random, whole: Path, folder: Path) -> dict[str, str | BaseException]:
-    """What each reader makes of one damage: `shown`, `refused`, or what it raised."""
+    """Each reader's answer to one damage: `shown`, `refused`, or the exception."""
     place = folder / "damaged"
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(whole, place)

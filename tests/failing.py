@@ -44,7 +44,7 @@ class Call:
 
 @dataclass
 class Done:
-    """What a command did."""
+    """The effect of a command."""
 
     code: int
     stdout: str
@@ -109,8 +109,8 @@ def not_durable(calls: list[Call], mark: str) -> list[str]:
     """Files that could be lost or torn although the file `mark` beside them is in its place.
 
     A folder counts as complete when the file called `mark` gets its name in it. By then every file
-    that was renamed into the folder, and `mark` itself, must have been synced after its last write,
-    and the names in the folder must have been synced after the last of them.
+    that was renamed into the folder, and `mark` itself, must have been synced after its last write.
+    The names in the folder must have been synced after the last of them.
     """
     written: dict[str, int] = {}
     synced: dict[str, int] = {}

@@ -1,11 +1,11 @@
 /* Lets the n-th call on a path below some folders fail, in a program that this is preloaded into.
  *
  * The environment sets it up:
- *   FAIL_UNDER    the folders, each with its whole path, separated by colons
- *   FAIL_COUNT    a file of eight zero bytes: the calls so far, of all processes together
- *   FAIL_AT       which call fails, from 1; 0 for none
- *   FAIL_ERRNO    the error number that it fails with
- *   FAIL_LOG      a file to which each counted call is appended: its number, its name, the path
+ * - FAIL_UNDER: the folders, each with its whole path, separated by colons
+ * - FAIL_COUNT: a file of eight zero bytes, the calls so far, of all processes together
+ * - FAIL_AT: the number of the call that fails, from 1; 0 for none
+ * - FAIL_ERRNO: the error number that it fails with
+ * - FAIL_LOG: a file to which each counted call is appended: its number, its name, the path
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,9 +1,9 @@
 """Damaged files for every reader of the package: no panic, no hang, no unbounded memory.
 
-`python tests/fuzz.py [--seconds N] [--inputs N] [--seed N] [READER...]`, or `make fuzz`. Whatever
-the input, the answer must be something sound or an `InputError`. An input that gets another answer
-is kept in `fuzz-failures/`. Traces and drive files go through whole runs here; `fuzz/` has the
-readers of the Rust crates alone, by coverage, and `damage.py` pages and lists of results.
+`python tests/fuzz.py [--seconds N] [--inputs N] [--seed N] [READER...]`, or `make fuzz`. The answer
+to any input must be something sound or an `InputError`. An input that gets another answer is kept
+in `fuzz-failures/`. Traces and drive files go through whole runs here; `fuzz/` has the readers of
+the Rust crates alone, by coverage, and `damage.py` pages and lists of results.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def experiment(rng: random.Random, folder: Path) -> None:
     given.planned()
     str((given.published, given.plots, given.prose))
     text = given.to_toml()
-    # What is written is the same, not what is read: NaN differs from itself.
+    # The written text is the same, not the read values: NaN differs from itself.
     assert Experiment.parse(text, folder=folder).to_toml() == text
     given.quick()
 
@@ -325,7 +325,7 @@ def once(rng: random.Random, folder: Path, reader: str = "runs") -> str | BaseEx
         return "refused" if str(error).strip() else error
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a panic of polars is no Exception
+    except BaseException as error:  # a panic of polars is not an Exception
         return error
     return "accepted"
 

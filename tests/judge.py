@@ -101,7 +101,7 @@ def judge(path: Path) -> dict[str, Judged]:
 
 
 def _measured(workload: Path, blocks: int, seed: int) -> dict[str, Any]:
-    """What a drive makes of a workload: 16 dies of one plane, 4 MiB each block index."""
+    """The result of a workload on a drive of 16 dies of one plane, 4 MiB each block index."""
     settings: dict[str, object] = {
         "geometry.channels": 4,
         "geometry.chips-per-channel": 4,

@@ -14,7 +14,7 @@ import time
 from typing import IO, Any
 
 MEMORY = 8 << 30
-"""Bytes of address space of each: whoever reads an endless file meets this limit."""
+"""Bytes of address space of each: a reader of an endless file meets this limit."""
 
 SECONDS = 120
 """Of processor time: what turns in a circle ends, however busy the machine is."""
@@ -41,7 +41,7 @@ def child(words: list[str], out: IO[bytes], err: IO[bytes]) -> None:
 
 
 def one(words: list[str]) -> list[Any]:
-    """What one command came to."""
+    """The outcome of one command."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         pid = os.fork()
         if pid == 0:

@@ -1,7 +1,8 @@
 """Finding, holding and ending the processes of a test, and no others: they carry its mark.
 
-No test depends on how quick a machine is: one that needs a moment makes it, with runs and workers
-that wait for the test; one that needs an end "at once" counts processor time, not the clock.
+No test depends on how quick a machine is. A test that needs a moment makes it, with runs and
+workers that wait for the test. A test that needs an end "at once" counts processor time, not the
+clock.
 """
 
 import os
@@ -54,7 +55,7 @@ def storing(folder: Path) -> set[int]:
 
 
 LONG = 300.0
-"""So many seconds tests wait for what must come about, however busy the machine is."""
+"""Seconds that tests wait for an expected event, on a machine of any load."""
 
 
 def wait_for(what: Callable[[], object]) -> None:

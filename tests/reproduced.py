@@ -1,4 +1,4 @@
-"""What the tests of single reproductions share."""
+"""Checks that the tests of single reproductions share."""
 
 import json
 import sys
@@ -52,7 +52,7 @@ def _whole(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def recorded(made: Reproduction) -> list[dict[str, Any]]:
-    """What the claims rest on beside runs, as it lies on the disk."""
+    """The measurements of the claims besides runs, as they are on the disk."""
     found: list[dict[str, Any]] = json.loads((made.page.parent / MEASURED).read_text())
     return found
 
@@ -60,7 +60,7 @@ def recorded(made: Reproduction) -> list[dict[str, Any]]:
 def redirected(
     name: str, made: Reproduction, one: Mapping[str, str], other: Mapping[str, str]
 ) -> list[str]:
-    """What is told of claims if two measurements have changed their places."""
+    """The complaints about claims if two measurements have changed their places."""
     place = {json.dumps(one): other, json.dumps(other): one}
     swapped = [
         each | {"names": place.get(json.dumps(each["names"]), each["names"])}

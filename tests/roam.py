@@ -541,12 +541,12 @@ def draw(seed: int) -> Draw:
     return Draw(seed, drive, chosen, name, files, reading)
 
 
-# What is asked of a run.
+# The settings of a run.
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the three runs: nothing, a refusal, or a fault of a kind."""
+    """The outcome of the three runs: nothing, a refusal, or a fault of a kind."""
 
     kind: str
     text: str = ""

@@ -1,4 +1,4 @@
-"""Who uses whom among the modules of a crate, read from its text.
+"""The uses among the modules of a crate, read from its text.
 
 A path of `use`, or one that begins with `crate`, `super` or `self`, is followed through re-exports
 to the module that declares its end. Tests inside a crate may use everything, so they are left out.

@@ -1,5 +1,5 @@
-"""What is no traceback of the user's: a full disk, pipes in the place of files, too little memory,
-what killed processes leave, one trace under two names."""
+"""Errors that must not show a traceback: a full disk, pipes in the place of files, too little
+memory, remains of killed processes, one trace under two names."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_memory_that_is_not_there_is_a_message(tmp_path: Path) -> None:
 
 
 def dead() -> int:
-    """The number of a process that is no more."""
+    """The number of a process that has ended."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     return process.pid

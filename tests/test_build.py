@@ -1,4 +1,5 @@
-"""Which code made a result: the digest, what goes into it, and that other code's is never taken."""
+"""The code that made a result: the digest, the files in it, and that results of other code are
+never taken."""
 
 import hashlib
 import json
@@ -54,7 +55,7 @@ def rust(folder: Path) -> list[Path]:
 
 
 def sources_of(root: Path) -> str:
-    """What the engine should say of a tree that it is built from."""
+    """The digest that the engine should give of a tree that it is built from."""
     engine = [path for crate in CRATES for path in rust(root / "crates" / crate / "src")]
     presets = list((root / "presets").rglob("*.toml"))
     assert len(engine) > 100

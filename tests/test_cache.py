@@ -17,7 +17,7 @@ from conftest import Floatgate
 from floatgate.engine import InputError
 
 CASES, GROUP = 40, 5
-"""So many random runs, in tests of so many each."""
+"""The number of random runs, and how many of them one test has."""
 
 PATTERNS = ("random-write", "zipf", "hot-cold")
 AGES = ("random", "workload", "random", "random", "none")

@@ -70,7 +70,7 @@ def test_the_environment_names_folders_too(
     words = ("run", "agcr", "msr:hm_1", "--json")
     assert floatgate(*words).returncode == 0
     assert api.run("agcr", "msr:hm_1").host["all"].requests == 30
-    # What is said goes before the environment.
+    # The option overrides the environment.
     cut = ("--set", "workload.requests=50")
     done = floatgate(*words, *cut, "--traces", str(tmp_path / "empty"))
     assert json.loads(done.stdout)["provenance"]["workload"]["stand_in"] is not None

@@ -75,7 +75,7 @@ _CODES = {
     "report reslts": "file::missing",
     "results SELECT reslts": "file::missing",
 }
-"""Of those that are no unknown name."""
+"""The exit codes other than that of an unknown name."""
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def parent(pid: int) -> int:
 
 
 def unfinished(folder: Path) -> int:
-    """What the killed run left; the next sweep on its machine removes it."""
+    """The remains of the killed run; the next sweep on its machine removes them."""
     left = len(list(folder.glob(".unfinished-*")))
     assert left <= 1
     return left

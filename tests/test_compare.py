@@ -457,7 +457,7 @@ def test_two_cores_take_at_most_55_percent_of_the_time_of_one() -> None:
         assert len(comparison.runs) == 24
         return time.perf_counter() - start
 
-    # Whatever else the machine does only adds to a time: the least of several is the truest.
+    # All other work of the machine only adds to a time, so the least of several is the truest.
     one = two = math.inf
     for _ in range(6):
         one, two = min(one, seconds(1)), min(two, seconds(2))
@@ -511,7 +511,7 @@ def test_an_interrupted_comparison_keeps_the_names_that_were_typed(by: str, tmp_
     found = load([out])
     assert found.varied == {"ftl.spare-factor": ["0.1", "0.2"]}
     assert "by ftl.spare-factor" in str(found)
-    # What is whole needs no list of what was asked for.
+    # A whole run needs no list of requests.
     carry_out()
     assert load([out]).varied == {"ftl.spare-factor": ["0.1", "0.2", "0.3"]}
     lists = {path.name for path in out.iterdir() if path.is_file()}

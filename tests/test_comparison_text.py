@@ -107,7 +107,7 @@ def test_what_is_looked_at_first_stands_first_whatever_it_is(three: Comparison) 
     asked = [tail, "flash.rmw_reads", "waf", "capacity.free_blocks", "energy_joules.none"]
     text = page(three, first=asked)
     sections = [part.splitlines()[0] for part in text.split("\n\n")]
-    assert sections[1:3] == ["What it shows", "Looked at first"]
+    assert sections[1:3] == ["Conclusions", "Looked at first"]
     assert column(text, tail) == ["1.00 ms*", "2.00 ms  +100 %", "3.00 ms  +200 %"]
     assert column(text, "flash.rmw_reads") == ["0", "0", "0"], "asked for, though it is nothing"
     assert column(text, "energy_joules.none") == ["-", "-", "-"]

@@ -1,4 +1,4 @@
-"""What a comparison says in words: worked out by hand from a few numbers."""
+"""The words of a comparison: worked out by hand from a few numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -89,7 +89,7 @@ def test_a_warning_of_a_single_run_undoes_the_verdict(code: str, runs: list[int]
 
 
 def test_a_warning_of_a_run_that_is_not_compared_undoes_nothing() -> None:
-    """A single seed of z is beside the others, and is no part of their verdict."""
+    """A single seed of z is listed with the others, and is not part of their verdict."""
     shown = warned(compared(SEEDS | {"z": [9.0]}), "waf-not-steady", [6])
     assert [*conclusions(shown, ["waf"])][1].startswith("WAF: least with victim=y")
 
@@ -174,7 +174,7 @@ def test_a_run_beside_a_sweep_does_not_silence_it() -> None:
 def test_seeds_alone_are_not_compared() -> None:
     runs = Comparison([run(w) for w in (1.0, 2.0, 3.0)], [{"seed": s} for s in "123"])
     assert not [*conclusions(runs)]
-    assert "What it shows" not in text.page(runs)
+    assert "Conclusions" not in text.page(runs)
 
 
 def test_each_workload_is_concluded_about_for_itself() -> None:

@@ -164,7 +164,7 @@ def changed(
     speed: float | None = None,
     repeat: int | None = None,
 ) -> list[tuple[int, str, int, int]]:
-    """What the steps are to do, by plain lists."""
+    """The expected result of the steps, by plain lists."""
     if slice is not None:
         low, high = {"100ms..2s": (10**8, 2 * 10**9)}[slice]
         rows = [row for row in rows if low <= row[0] < high]
@@ -590,7 +590,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"some\.parquet"):
             floatgate.run("agcr", path)
         assert body != good, case
-    # What floatgate wrote and somebody changed is not believed.
+    # A file that floatgate wrote and a user changed is not trusted.
     path.write_bytes(good)
     metadata = {METADATA: pl.read_parquet_metadata(path)[METADATA]}
     frame = pl.read_parquet(path)

@@ -1,4 +1,4 @@
-"""Where a legend goes in a figure of lines: worked by hand."""
+"""The place of the legend in a figure of lines: worked by hand."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ FRAME, NEEDS = Frame(200, 100), Frame(60, 30)  # with a tenth more: 0.33 by 0.33
         # Between its points a line is there too: straight it passes by, in steps it does not.
         (lines((0, 0), (0.3, 0.7), (1, 1)), "bottom-right"),
         (lines((0, 1), (1, 0.0), interpolate="step-after"), "bottom-left"),
-        # Where the line falls is at 0.4 of a linear axis, and at 0.8 of a logarithmic one.
+        # The line falls at 0.4 of a linear axis, and at 0.8 of a logarithmic one.
         (lines((1, 1), (40, 1), (41, 0), (100, 0)), "top-right"),
         (lines((1, 1), (40, 1), (41, 0), (100, 0), x={"type": "log"}), "bottom-left"),
         # All four are taken.

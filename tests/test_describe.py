@@ -128,8 +128,8 @@ def test_flushes_and_fua_are_told_apart(tmp_path: Path) -> None:
     assert "FUA" not in plain
 
 
-# What the README beside the traces says: requests, share of reads in percent, MB read and
-# written, MB of footprint (4 KiB pages) and written footprint, as printed there.
+# Values of the README beside the traces, as printed there. They are requests, share of reads in
+# percent, MB read and written, MB of footprint (4 KiB pages) and written footprint.
 REAL = {
     "msps-dtrs-30000s.trace.zst": (127_043, 89.0, 6440, 760.8, 5210, 753.9, 30_000),
     "umass-financial1-10k.ascii.zst": (10_000, 40.8, 25.4, 29.8, 30.0, 15.3, 259.6),

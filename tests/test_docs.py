@@ -143,7 +143,7 @@ def test_a_command_that_fails_is_found(tmp_path: Path) -> None:
 
 
 class Links(html.parser.HTMLParser):
-    """What a page of the site points to, and what can be pointed at."""
+    """The links of a page of the site, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -93,7 +93,8 @@ def test_the_fastest_of_three_drives_is_as_late_as_they_are_together(
     for threshold, fastest, product, bound in rows:
         assert product * drives.shape[1] > 50
         assert abs(fastest - product) <= bound < product, threshold
-    # The bound is no blanket: three drives that are one are not independent, and it says so.
+    # The bound does not cover everything: three drives that are one are not independent, and it
+    # says so.
     same = np.array([drives[1], drives[1], drives[1]])
     for threshold, *_ in rows:
         fastest, product, bound = replicas.compared(same, threshold)

@@ -196,7 +196,7 @@ WRONG = {
     "an unknown key of runs": (BASE + '[[runs]]\nworkloads = "zipf"\n', 6, "`workload`?"),
     "a list of numbers": (BASE + "measures = [1]\n", 5, "a list of texts, not [1]"),
     "a number for a text": (BASE + "title = 3\n", 5, "`title` must be a text, not 3"),
-    "a table that is none": (BASE + 'policy = "victim=fifo"\n', 5, "must be a table"),
+    "a table that is not one": (BASE + 'policy = "victim=fifo"\n', 5, "must be a table"),
     "an unknown table": (BASE + 'record = ["sereis"]\n', 5, "did you mean `series`?"),
     "an empty list": (BASE + "[policy]\nvictim = []\n", 6, "list of `victim` is empty"),
     "a policy by number": (BASE + "[policy]\nvictim = [1]\n", 6, "must be a text"),
@@ -206,7 +206,7 @@ WRONG = {
     "a number of 67 bits": (BASE + "quick = 99999999999999999999\n", 5, "number of 64 bits"),
     "a seed": (BASE + 'seed = ["one"]\n', 5, "a seed must be"),
     "a case": (BASE + "[cases.scheme]\nfast = { polcy = {} }\n", 6, "did you mean `policy`?"),
-    "cases that are none": (BASE + '[cases]\nscheme = "fast"\n', 6, "a table of cases"),
+    "cases that are not a table": (BASE + '[cases]\nscheme = "fast"\n', 6, "a table of cases"),
     "no cases": (BASE + "[cases.scheme]\n", 5, "has no cases"),
     "an axis twice": (BASE + "[policy]\nv = 'a'\n[cases.v]\nx = {}\n", 7, "named twice"),
     "how to read": (BASE + "[reading]\nformt = 'msr'\n", 6, "did you mean `format`?"),
@@ -230,7 +230,7 @@ WRONG = {
     "over what": (CLAIM + 'over = "mediam"\n', 9, "did you mean `median`"),
     "a span of one": (CLAIM + "span = [1]\n", 9, "a list of two numbers"),
     "too little of what": (CLAIM + "least = { waf = true }\n", 9, "`waf` must be a number"),
-    "a relation that is none": (
+    "a relation that is not one": (
         BASE + '[[published]]\nwhat = "a"\nmeasure = "waf"\nvalue = "about 2"\n',
         8,
         "a number or a relation",

@@ -76,7 +76,7 @@ QUICK = [
 def cargo(tree: Path, *words: str, **more: str) -> str:
     """The output of a command of cargo in a copy, which shares what others built."""
     environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")} | more
-    # What follows `--` is for the tests.
+    # Words after `--` are for the tests.
     end = words.index("--") if "--" in words else len(words)
     options = ["--profile=fast", "--offline", *QUICK]
     done = subprocess.run(

@@ -1,8 +1,8 @@
 """Every call that writes a result fails once: a message, nothing half-written, nothing lost.
 
 For each n the n-th open, write, rename, sync, truncation or new folder below the folder of results
-or of the cache fails, with a full disk, a broken disk or a name that is too long. `make test` takes
-one error for each call of `run`, and some calls of the others; `make verify` takes all.
+or of the cache fails. The failure is a full disk, a broken disk or a name that is too long. `make
+test` takes one error for each call of `run`, and some calls of the others; `make verify` takes all.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def undisturbed(place: Place, words: list[str]) -> tuple[int, Any]:
 
 
 def some(count: int, most: int) -> list[int]:
-    """At most so many of the numbers from 1 to `count`, the first and the last among them."""
+    """At most `most` of the numbers from 1 to `count`, the first and the last among them."""
     step = max(1, -(-count // most))
     return sorted({*range(1, count + 1, step), count})
 

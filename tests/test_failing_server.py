@@ -1,5 +1,5 @@
-"""Every call on the store or the recording of a served drive fails once: what a flush answered for
-is there afterwards, a client is told, and the next server opens what was left."""
+"""Every call on the store or the recording of a served drive fails once. Flushed data is there
+afterwards, a client gets an error, and the next server opens the remains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Pages:
-    """What a client wrote, and what a flush answered for."""
+    """The writes of a client, and those that a flush acknowledged."""
 
     def __init__(self) -> None:
         self.written: dict[int, int] = {}
@@ -55,7 +55,7 @@ class Pages:
 
 
 def served(folder: Path, failing: Failing, at: int, error: int) -> tuple[Pages, str]:
-    """Serves a drive, one of whose calls fails, to a client. What it wrote, what was printed."""
+    """Serves a drive, one of whose calls fails, to a client. Returns the writes and the output."""
     environment = failing.environment(at, error, {})
     given = [f"{k}={v}" for k, v in environment.items() if k.startswith(("FAIL_", "LD_PRELOAD"))]
     pages = Pages()

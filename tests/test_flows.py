@@ -227,7 +227,7 @@ def test_devices_and_processes_of_a_trace_are_flows(floatgate: Floatgate, tmp_pa
         named = "time=time:us,op=op,offset=offset,size=size,device=device,process=process"
         foreign = floatgate_run(tmp_path / "foreign.parquet", columns=named, flow_by=by)
         assert foreign.data["host"] == told.data["host"]
-    # What a drive says of flows holds for them; so does a part of a file.
+    # A drive's settings of flows hold for them; so does a part of a file.
     fair = SMALL | {"host.flow": '[{ name = "log", weight = 4 }]'}
     workload = tmp_path / "two.toml"
     workload.write_text(
@@ -240,7 +240,7 @@ def test_devices_and_processes_of_a_trace_are_flows(floatgate: Floatgate, tmp_pa
         "db": (1, 500),
         "log": (4, 100),
     }
-    # What has no such column says which it has.
+    # A file without such a column names its columns.
     place.write_text("0 0 16 8 1\n")
     done = floatgate("run", "agcr", "t.csv", "--flow-by=process", "--json", "-q")
     assert (done.returncode, done.stdout) == (2, "")

@@ -86,7 +86,7 @@ def test_what_is_typed_needs_no_permission(theirs: Path, floatgate: Floatgate) -
     both = "--policy=victim=greedy,py:telltale.Greedy"
     done = floatgate("compare", "agcr", "random-write", FEW, both)
     assert done.returncode == 0, done.stderr
-    # What is typed is one name: the file's is another.
+    # The typed name is one, and the file's is another.
     other = floatgate("run", "theirs.toml", "random-write", FEW, "--policy=cost=py:other.Cost")
     assert other.returncode == 2
 
@@ -144,7 +144,7 @@ def test_the_current_folder_is_no_place_for_modules(
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a run, and beside it a file that is none of its business."""
+    """A folder with a run, and a file of the user's next to it."""
     folder = tmp_path_factory.mktemp("stored")
     (folder / "secret.csv").write_text("word\nhush\n")
     api.run("agcr", "random-write", set={"workload.requests": 1000}, out=folder)

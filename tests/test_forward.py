@@ -82,12 +82,12 @@ def test_rest_counts_when_it_was() -> None:
     found = guarded.local_intervals
     half = guarded.mean_interval_hours / 2
     assert found.shortest_hours == pytest.approx(half, rel=1e-3)
-    # 8,616 cycles that rest so long are more than cells have: the life is over that much before.
+    # 8,616 cycles with this rest are more than cells have: the life is over that much before.
     takes = 1 / Recovery("fitted").achievable_cycles(half)
     assert found.used == pytest.approx(guarded.mean_cycles * takes, rel=1e-3)
     assert found.life_seconds == found.worn_out.seconds
     assert found.worn_out.seconds == pytest.approx(year * (2.5 + 2.5 / found.used), rel=1e-3)
-    # 2.54 h are no rest that the constants support, though the mean is.
+    # The constants do not support a rest of 2.54 h, though they support the mean.
     assert Recovery("fitted").supports(guarded.mean_interval_hours)
     assert not guarded.interval_supported
     assert found.supported_share == 0.0

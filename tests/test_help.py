@@ -15,7 +15,7 @@ from floatgate.cli.completion import settings
 
 
 def commands(of: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every command that is no group, by the words that call it."""
+    """Every command that is not a group, by the words that call it."""
     if not isinstance(of, click.Group):
         yield path, of
         return

@@ -34,7 +34,7 @@ set."geometry.blocks-per-plane" = 64
 """
 SMALL = ["--set", "geometry.blocks-per-plane=64", "--set", "geometry.channels=1"]
 
-# What each command reads, `X` in its place, and which of the things below it takes.
+# Inputs of each command, `X` in their place, and which of the things below it takes.
 COMMANDS: dict[str, tuple[list[str], set[str]]] = {
     "run drive": (["run", "X", "random-write", "--set", "workload.requests=10"], {"drive"}),
     "run workload": (["run", "agcr", "X", *SMALL], {"trace", "workload", "recording"}),
@@ -136,7 +136,7 @@ def carried_out(commands: Sequence[Sequence[str]], folder: Path) -> list[tuple[i
     return [(code, out, err) for code, out, err in json.loads(done.stdout)]
 
 
-# What reads as another command does, which is there.
+# The commands that read as another one does, which is there.
 TWINS = ("compare", "lifetime", "config show", "trace convert", "trace fit", "fault")
 
 
@@ -180,7 +180,7 @@ FOREIGN: dict[str, bytes | None] = {
     "null": b"null\n",
     "nothing in it": b"{}\n",
     "its schema alone": b'{"schema": "floatgate.live/1"}\n',
-    "an error that is no text": b'{"error": 5}\n',
+    "an error that is not a text": b'{"error": 5}\n',
     "deep": b"[" * 100_000 + b"\n",
     "without an end": b"x" * (2 << 20),
     "not finite": b'{"faults": NaN}\n',

@@ -1,4 +1,4 @@
-"""What a stranger does: `pip install .` in an environment of their own."""
+"""The steps of a stranger: `pip install .` in an environment of their own."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def test_pip_install_in_a_clean_environment(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `make wheel` leaves; FLOATGATE_WHEEL names one that is there already."""
+    """The wheel of `make wheel`; FLOATGATE_WHEEL names one that is there already."""
     if named := os.environ.get("FLOATGATE_WHEEL"):
         return Path(named)
     dist = tmp_path_factory.mktemp("dist")

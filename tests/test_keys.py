@@ -1,6 +1,6 @@
 """Does every key of an experiment do something? The keys come from the lists that check them, so a
-new one without an effect fails here. What counts is what people see: which runs there are, the page
-of `sweep`, the report. `crates/ssd/tests/keys.rs` does the same for drive files."""
+new one without an effect fails here. An effect is a change that people see: the list of runs, the
+page of `sweep`, the report. `crates/ssd/tests/keys.rs` does the same for drive files."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What must hold of every result: latencies in order, and counts and time of one interval."""
+"""Rules for every result: latencies in order, and counts and time of one interval."""
 
 import copy
 import json
@@ -65,8 +65,8 @@ WORN = (*TINY, "workload.rate=100000", "reliability.endurance=100", "preconditio
 def test_waits_of_weeks_are_told_as_they_were(requests: int) -> None:
     """A static throttle on a drive of 100 cycles: writes arrive in a moment and wait for days.
 
-    Each waits longer than the one before by the same time, so that half of them waited for half of
-    the longest wait, and their sum is beyond 64 bits where there are enough.
+    Each waits longer than the one before by the same time, so half of them waited for half of the
+    longest wait. Their sum is beyond 64 bits if there are enough.
     """
     settings = [*WORN, f"workload.requests={requests}"]
     run = fg.run("agcr", "random-write", policy=["throttle=static"], set=settings)

@@ -149,7 +149,7 @@ def test_a_drive_that_ages_by_its_file_keeps_to_it(tmp_path: Path) -> None:
 def test_years_do_not_hang_on_the_state_before_the_run(
     workload: str, own: dict[str, object]
 ) -> None:
-    """Whatever ageing is asked for: the same years, or a range that has them inside."""
+    """With any ageing: the same years, or a range that contains them."""
     wanted = life(workload, own)
     assert wanted.why is None
     assert wanted.simulated.waf_steady
@@ -331,7 +331,7 @@ def test_a_trace_says_nothing_of_pages_that_it_writes_once(tmp_path: Path) -> No
 
 
 def test_a_trace_need_not_be_the_same_all_along(tmp_path: Path) -> None:
-    """What must agree is one pass and the next, not morning and evening."""
+    """One pass must agree with the next; morning and evening need not."""
     order = random.Random(1)
     pages = [order.randrange(11_000) for _ in range(25_000)] + [n % 64 for n in range(25_000)]
     whole = floatgate.lifetime("agcr", str(trace(tmp_path, pages)), set=NEW)
@@ -369,7 +369,7 @@ def test_years_need_no_model_of_the_cells(floatgate: Floatgate) -> None:
     assert re.search(r"The drive lasts [\d.,]+ (to [\d.,]+ )?years", flat)
     assert "Not applied: retention, errors and recovery, because `pages.program`" in flat
     assert "JESD218" not in flat
-    # What the user types is the user's mistake.
+    # An option that the user types is the user's mistake.
     typed = ("--set", "reliability.model=on")
     done = floatgate("lifetime", "modern-tlc-small", "random-write", *small, *typed)
     assert done.returncode == 2
@@ -477,7 +477,8 @@ def test_throttles_that_keep_the_target_are_slower_by_what_they_hold_back(
     ]
     target = tight.lifetime.target.years * 365 * 86_400
     for each in advice.throttles:
-        # All rated cycles are spread over the target, and so much less than the demand is served.
+        # All rated cycles are spread over the target, and less than the demand is served by this
+        # factor.
         rate = each["programmed_bytes_per_second"]
         assert rate == pytest.approx(3000 * tight.capacity.physical_bytes / target, rel=0.01)
         share = tight.lifetime.rated.years / tight.lifetime.target.years

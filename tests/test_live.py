@@ -579,7 +579,7 @@ def fio(uri: str, *options: str, first: Sequence[str] = ()) -> dict[str, Any]:
     return dict(job)
 
 
-# What fio would keep of a verification that was stopped goes to the working folder.
+# The files that fio would keep of a stopped verification go to the working folder.
 VERIFY = (
     "--rw=randrw",
     "--bs=512-64k",
@@ -799,7 +799,7 @@ def reads_in_real_time(
 @pytest.mark.verify
 @pytest.mark.parametrize("depth", [1, 32])
 def test_real_time_is_what_the_recording_says(served: Callable[..., Served], depth: int) -> None:
-    """What else the machine does only adds to it: one of three runs is to be quiet enough."""
+    """Other work of the machine only adds to it: one of three runs must be quiet enough."""
     needs("fio")
     for _ in range(3):
         seen, simulated = reads_in_real_time(served, 100, depth, "full")
@@ -818,8 +818,8 @@ def test_at_a_tenth_of_its_pace_the_way_there_and_back_is_the_rest(
 ) -> None:
     """It is measured with a drive of no time, slowed down until its answers take as long.
 
-    A client that has slept for half a millisecond wakes up some 10 us later than one that has
-    slept for 50 us, so with answers at once it would come out too short.
+    A client that has slept for half a millisecond wakes up some 10 us later than one that has slept
+    for 50 us. So with answers at once it would be too short.
     """
     needs("fio")
     seen, simulated = reads_in_real_time(served, 10, depth, "full")

@@ -49,7 +49,7 @@ def page(stored: Path) -> Iterator[Server]:
 def answer(
     port: int, path: str, method: str = "GET", **headers: str
 ) -> tuple[int, str, dict[str, str]]:
-    """What a server answers to one request: the code, the text, the headers."""
+    """A server's answer to one request: the code, the text, the headers."""
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=LONG)) as connection:
         connection.request(method, path, headers=headers)
         found = connection.getresponse()

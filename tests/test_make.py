@@ -1,4 +1,5 @@
-"""What `make` installs and builds, and in which order. Stand-ins note when pip and maturin run."""
+"""The steps that `make` installs and builds, and their order. Stand-ins note when pip and maturin
+run."""
 
 import os
 import shutil

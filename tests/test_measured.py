@@ -55,7 +55,7 @@ def test_the_numbers_agree_with_the_drive(name: str) -> None:
     dies = shape["channels"] * shape["chips-per-channel"] * shape["dies-per-chip"]
     planes, page = dies * shape["planes-per-die"], drive["capacity"]["page_bytes"]
     rated = config["reliability"]["endurance"] * drive["capacity"]["physical_bytes"]
-    # Where it is a range, the least write amplification belongs to the greatest TBW.
+    # If it is a range, the least write amplification belongs to the greatest TBW.
     wafs, tbws = (
         [of] if isinstance(of, float) else of for of in (found["waf"], found["tbw_bytes"])
     )

@@ -256,7 +256,7 @@ CACHED = {"Device_Level_Data_Caching_Mode": "WRITE_CACHE"}
 def dram_ns(
     size: int, row: int, burst: int, mhz: int, reach: int, column: int, close: int
 ) -> float:
-    """What MQSim's cache takes for one access, by the words of its parameters.
+    """The time of one access of MQSim's cache, by the words of its parameters.
 
     A row is opened (tRCD) and a column reached (tCL); a period of the data rate has two bursts.
     """
@@ -414,7 +414,8 @@ def test_each_flow_keeps_its_own_queue_full_until_it_stops(tmp_path: Path) -> No
     result = floatgate.run(drive, work)
     assert stop / 1e9 <= result.simulated_seconds < stop / 1e9 + 0.02
     for side, depth in ((result.host.write, 16), (result.host.read, 2)):
-        # Little's law, of each flow alone: so many until it stops, and no more until the end.
+        # Little's law, of each flow alone: a constant number until it stops, and no more until the
+        # end.
         inside = side.requests * side.latency_ns.mean / stop
         assert depth * (1 - 1e-9) <= inside <= depth * result.simulated_seconds * 1e9 / stop
 
@@ -663,7 +664,7 @@ def test_every_scenario_runs_by_the_printed_commands(floatgate: Floatgate, tmp_p
 
 
 def test_a_flow_has_as_many_requests_inside_as_the_drive_fetches(tmp_path: Path) -> None:
-    """Four dies sense 75 us and send 4 KiB: of eight requests of one flow, so many are at work."""
+    """Four dies sense 75 us and send 4 KiB: of eight requests of one flow, four are at work."""
     stop = {"Stop_Time": 20_000_000, "Total_Requests_To_Generate": 0, "Working_Set_Percentage": 50}
     deep = synthetic(**stop, Read_Percentage=100, Average_No_of_Reqs_in_Queue=8)
     answered = {}
@@ -679,7 +680,7 @@ def test_a_flow_has_as_many_requests_inside_as_the_drive_fetches(tmp_path: Path)
             assert one > 75_000
             assert mean == pytest.approx(8 * one, rel=0.05)
     assert answered[512] > 2.5 * answered[1]
-    # Without the flows nobody says whose queue it is; one of SATA's is none.
+    # Without the flows the owner of a queue is unknown; one of SATA's does not count.
     alone = convert(paths[0], out=tmp_path)[0]
     assert "convert workload.xml with it" in fates(alone)["Queue_Fetch_Size"].note
     sata = theirs(tmp_path / "sata", [deep], drive={"HostInterface_Type": "SATA"})
@@ -785,7 +786,7 @@ STRANGE = "<Switch_Of_A_Fork />", "<Old_Set><Seed>7</Seed></Old_Set>", "<Trace>t
 def test_an_element_that_is_not_known_is_named_and_changes_nothing(
     before: str, strange: str, tmp_path: Path
 ) -> None:
-    """Wherever it stands: it is no flow, no scenario and no set, and nothing in it counts."""
+    """At any place in the file: it is not a flow, a scenario or a set, and nothing in it counts."""
     (file,) = (name for name in ("ssdconfig.xml", "workload.xml") if before in EXAMPLES[name])
     path = tmp_path / file
     path.write_text(EXAMPLES[file])

@@ -221,10 +221,10 @@ def test_what_caught_a_mutant_of_older_code_is_tried_first(
         "waf c": [["c"]],
         "waf c hangs": [["c"]],
         "lib b": [["b"], ["a"], ["c"]],
-        # What it was is no test any more, or does not reach it.
+        # The name of an earlier test no longer exists, or that test does not reach the mutant.
         "waf gone": [["a", "b"], ["c"]],
         "survived": [["a", "b"], ["c"]],
-        # What golden results alone catch is counted.
+        # A mutant that golden results alone catch is counted.
         "waf golden::all": [["a", "b"], ["c"]],
     }.items():
         ran.clear()
@@ -295,7 +295,7 @@ def test_the_list_of_mutants_by_hand(tmp_path: Path) -> None:
     by_function: dict[str, set[tuple[str, str]]] = {"f": set(), "never": set(), "two": set()}
     for m in map(json.loads, listed.splitlines()):
         by_function[m["inside"]].add((m["original"], m["shown"]))
-    # What is returned is not exchanged for itself: `nothing` has no mutant.
+    # A returned value is not exchanged for itself: `nothing` has no mutant.
     assert by_function["two"] == {("", "return Default::default()")}
     assert by_function["never"] == {("", "return true"), ("false", "true")}
     assert by_function["f"] == {

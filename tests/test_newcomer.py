@@ -26,7 +26,7 @@ Command = Callable[[str], str]
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a clone has, built: the package, and not the folder that it was built in."""
+    """The content of a built clone: the package, and not the folder that it was built in."""
     place = tmp_path_factory.mktemp("newcomer") / "clone"
     left_out = shutil.ignore_patterns("__pycache__")
     for part in ("python", "examples"):
@@ -126,7 +126,7 @@ def test_a_policy_of_ones_own_and_a_figure(look: Command, type_in: Command, clon
         f"floatgate compare drive.toml workload.toml {few} "
         "--policy victim=greedy,py:policy.Oldest --seed 1,2,3 --out both"
     )
-    assert "What it shows" in shown
+    assert "Conclusions" in shown
     assert re.search(r"^ +victim ", shown, re.MULTILINE)
     assert "py:policy.Oldest" in shown
     pytest.importorskip("altair")

@@ -1,4 +1,4 @@
-"""What notebooks show: whole HTML, nothing of a name taken for HTML, the numbers of the page."""
+"""The output of notebooks: whole HTML, names escaped, the numbers of the page."""
 
 import csv
 import html.parser

@@ -1,4 +1,4 @@
-"""What is shipped: licences of all that is used, and how to cite it."""
+"""The shipped files: licences of all that is used, and how to cite it."""
 
 import re
 import subprocess

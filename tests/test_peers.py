@@ -92,9 +92,9 @@ def test_what_the_others_say_is_read() -> None:
     assert answers.of_ssdsim(SSDSIM.format(reads=1, programs=10)) == Counts(0, 4, 9)
     assert answers.of_ssdsim(SSDSIM.format(reads=4, programs=10)) == Counts(3, 4, None)
     for wrong in ("", "<a/>", MQSIM.replace(">4<", ">four<")):
-        with pytest.raises(ValueError, match="no result of MQSim"):
+        with pytest.raises(ValueError, match="not a result of MQSim"):
             answers.of_mqsim(wrong)
-    with pytest.raises(ValueError, match="does not say its read request count"):
+    with pytest.raises(ValueError, match="lacks its read request count"):
         answers.of_ssdsim("write flash count: 1\nmulti read request count: 2")
 
 

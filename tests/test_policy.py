@@ -65,12 +65,12 @@ def run(workload: str = "random-write", **options: Any) -> dict[str, Any]:
 
 
 def kept(base: Path) -> Path:
-    """Where preconditioned drives lie in a folder of the user's."""
+    """Preconditioned drives in a folder of the user's."""
     return base / "floatgate-cache" / "states"
 
 
 def numbers(data: dict[str, Any]) -> dict[str, Any]:
-    """What a result says apart from which policies gave it."""
+    """The parts of a result that do not name the policies that gave it."""
     kept = {key: data[key] for key in data if key not in ("provenance", "timing")}
     kept["policies"] = {key: value["counters"] for key, value in data["policies"].items()}
     kept["warnings"] = [w for w in data["warnings"] if w["code"] != "not-repeatable"]

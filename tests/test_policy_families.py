@@ -91,7 +91,7 @@ def run(
 
 
 def rest(data: dict[str, Any], family: str) -> dict[str, Any]:
-    """What a result says, but for who answered the questions of a family."""
+    """The parts of a result except the names of a family's policies."""
     kept = {key: data[key] for key in data if key not in ("provenance", "timing")}
     kept["policies"] = {key: value for key, value in data["policies"].items() if key != family}
     kept["warnings"] = [w for w in data["warnings"] if w["code"] != "not-repeatable"]
@@ -689,7 +689,7 @@ def test_no_plan_and_no_order_harms_a_drive() -> None:
 
 def test_cost_with_the_future_and_without() -> None:
     class Twin:
-        """What `fixed` says, from one who looks at everything."""
+        """The answers of `fixed`, from a policy that looks at everything."""
 
         def initial(self) -> str:
             return "medium"
@@ -869,7 +869,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
         "returned 4; it must be the number of a stream (1, 2, and the policy has none",
     ),
     "no streams": ("read-disturb", "def streams(self, drive): return 3", "a sequence of streams"),
-    "words that are none": ("read-disturb", "def role_names(self): return [1]", "of words"),
+    "words that are not texts": ("read-disturb", "def role_names(self): return [1]", "of words"),
     "a page that was written": (
         "page-choice",
         "def pick(self, write, point): return point.page - 1",
@@ -960,7 +960,7 @@ def test_a_wrong_answer_is_named_with_its_method_and_what_would_be_right(
     code = f"from floatgate.policy import *\nclass X:\n{lines} {method}\n"
     (tmp_path / "wrong.py").write_text(code)
     settings = MIXED | {"workload.requests": 100_000_000_000, "workload.read-share": 0.5}
-    if case in ("a negative size", "words that are none"):  # asked in the end, or before
+    if case in ("a negative size", "words that are not texts"):  # asked in the end, or before
         settings["workload.requests"] = 500
     drive = "read-disturb" if family in ("read-disturb", "coding") else "agcr"
     words = [f"--set={key}={value}" for key, value in settings.items()]

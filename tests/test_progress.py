@@ -162,7 +162,7 @@ def test_several_runs_are_told_by_tenths(monkeypatch: pytest.MonkeyPatch, clock:
 def test_the_stages_are_numbered_and_none_is_whole_before_the_next(
     monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
-    """What is done of a stage may reach its total, or pass it, long before the stage ends."""
+    """The count of a stage may reach its total, or pass it, long before the stage ends."""
     shown = screen(monkeypatch, terminal=True)
     plan = stages({"precondition": {"fill": "full", "age": "random"}})
     assert plan == ["filling", "ageing", "running"]
@@ -188,7 +188,7 @@ def test_the_stages_are_numbered_and_none_is_whole_before_the_next(
 
 
 def test_no_rate_is_told_of_the_first_moment(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
-    """What was done before a stage was first seen has taken an unknown time."""
+    """The work that was done before a stage was first seen has taken an unknown time."""
     shown = screen(monkeypatch, terminal=True)
     with Progress() as progress, RunsProgress() as runs:
         for done in (1_640_000, 1_640_000, 1_641_000):

@@ -34,6 +34,19 @@ PLANTED = [
     ("length", "a.py", f'TEXT = (\n    "{A} "\n    "{B}"\n)\n'),
     ("opening", "a.py", "# Who asks for it first\n# goes first.\nx = 1\n"),
     ("opening", "a.pyi", 'class A:\n    """Drive.\n\n    Whoever calls it checks it.\n    """\n'),
+    (
+        "opening",
+        "a.py",
+        'class A:\n    def f(self):\n        """Ends.\n\n        What is in stays.\n        """\n',
+    ),
+    ("opening", "a.html", "<main>\n<h2>Where the <b>numbers</b> come from</h2>\n</main>\n"),
+    ("so many", "a.html", "{# It has so many runs. #}\n<p>{{ text }}</p>\n"),
+    ("opening", "a.toml", "[set]\na = 1  # What is set counts for all.\n"),
+    ("opening", "a.toml", 'prose = """\nIt runs. What was \\\nset counts.\n"""\n'),
+    ("negation", "a.yml", "# A fork that is no branch\n# is left out.\non: push\n"),
+    ("opening", "a.js", "f();\n// What was sorted stays so.\nlet a = 1;\n"),
+    ("metaphor", "a.js", "say(`${n} runs go through the door`);\n"),
+    ("negation", "a.h", "/* A drive that is\n * none of these. */\nint f(void);\n"),
     ("opening", "a.py", 'def f(n: int) -> str:\n    return f"Where {n} wait the first goes."\n'),
 ]
 
@@ -59,10 +72,27 @@ fn f() -> &'static str {
     "Who"
 }
 """,
+    "a.html": """<style>what { is: none }</style>
+<a href="what">{{ "Who asks" if several else "x" }}</a>
+<p>There is no drive.</p>
+""",
+    "a.toml": """name = "what" # the drive
+set = [1, 2] # its settings
+""",
     "a.py": '''"""The drive over time."""
 
 KEY = "what"
 SQL = "SELECT a, b FROM runs WHERE a > 1 AND b < 2"
+FILE = """schema = "floatgate.experiment/1"
+name = "spare"
+title = "what is in a file is no sentence at all"
+"""
+PROGRAM = """
+import what
+for who in range(3):
+    what.asks(who, so="many words", that=they + would - be / a * sentence, of=more, than=thirty)
+    what.else_(where, is_="no", full=stop, within="all of these words", so=it, would=be, a=finding)
+"""
 ''',
 }
 
@@ -85,7 +115,7 @@ def test_plain_text_passes(name: str) -> None:
     assert prose.read(name, GOOD[name]) == []
 
 
-def test_the_check_reads_the_project_and_knows_what_is_open() -> None:
+def test_the_check_reads_the_project() -> None:
     files = prose.files()
     assert len(files) > 500
     for must in (
@@ -95,18 +125,13 @@ def test_the_check_reads_the_project_and_knows_what_is_open() -> None:
         "crates/ssd/src/lib.rs",
     ):
         assert must in files
-    for each in prose.OPEN:
-        assert (ROOT / each).exists(), f"{each} is gone: take it off the list"
-    assert list(prose.OPEN) == sorted(set(prose.OPEN))
-    for readers in ("README.md", "docs/getting-started.md"):
-        assert not prose.is_open(readers), "pages that people read first stay off the list"
+    assert all((ROOT / each).is_file() for each in prose.LEFT_OUT)
 
 
-def test_files_that_are_not_open_read_well() -> None:
+def test_every_file_reads_well() -> None:
     found = [
         str(finding)
         for path in prose.files()
-        if not prose.is_open(path)
         for finding in prose.read(path, (ROOT / path).read_text("utf-8"))
     ]
     assert not found, "\n".join(found)

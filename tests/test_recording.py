@@ -1,4 +1,4 @@
-"""What a stored run keeps: its requests, its series, its blocks."""
+"""The content of a stored run: its requests, its series, its blocks."""
 
 import json
 import math
@@ -222,7 +222,7 @@ def test_result_json_says_how_long_its_tables_are(stored: Result) -> None:
 def test_a_power_cut_finds_the_files_on_the_disk_before_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What is on the disk: inodes that were synced, and of a folder the names it had then.
+    # The content of the disk: inodes that were synced, and of a folder the names it had then.
     synced: set[int] = set()
     names: dict[int, set[str]] = {}
     marked: list[str] = []
@@ -258,7 +258,7 @@ def test_recordings_of_one_run_add_up(tmp_path: Path) -> None:
     loaded = Result.load(folder.folder or "")
     assert loaded.requests().height == 100
     assert loaded.series().height > 1
-    # A table that is no longer what was stored is none of the next recording's.
+    # A table that has changed since it was stored is not taken into the next recording.
     (loaded.table_file("requests") or tmp_path).write_bytes(b"")
     floatgate.run("agcr", "random-write", set=small, out=tmp_path, record="series")
     with pytest.raises(InputError, match=r"there is no requests\.parquet"):
@@ -381,7 +381,7 @@ def test_whoever_takes_rows_holds_the_engine_back_and_may_stop_it(
 def test_a_disk_that_fills_up_leaves_nothing_behind(
     stored: Result, tmp_path: Path, name: str
 ) -> None:
-    # Whatever is larger than this file cannot be written, and neither can this one.
+    # A file larger than this one cannot be written, and neither can this one.
     assert stored.folder is not None
     limit = (stored.folder / name).stat().st_size - 1
     program = f"""

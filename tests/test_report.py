@@ -81,14 +81,14 @@ def page_of(report: Report, folder: Path) -> str:
 
 
 def embedded(page: str) -> dict[str, Any]:
-    """What the page computes with."""
+    """The data that the page computes with."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found
     return dict(json.loads(found[1]))
 
 
 def rows(plot: Drawn) -> list[dict[str, Any]]:
-    """What the first layer of a plot draws."""
+    """The data of the first layer of a plot."""
     assert plot.spec is not None
     layers = plot.spec.get("layer", [plot.spec])
     layer = next(layer for layer in layers if layer["mark"].get("style") != "unity")
@@ -160,7 +160,7 @@ def test_words_are_explained_once_and_digests_are_folded(tmp_path: Path) -> None
         assert page.count(f'">{word}</abbr>') <= 1
         assert page.count(f"<b>{word}</b>: ") == page.count(f'">{word}</abbr>')
     assert page.count('">WAF</abbr>') == 1
-    numbers = page.split("Where the numbers come from</h2>")[1]
+    numbers = page.split("Sources of the numbers</h2>")[1]
     plain, folded = numbers.split("<summary>Digests and ids</summary>")
     digest = runs[0].data["provenance"]["config_hash"]
     assert digest in folded
@@ -211,9 +211,9 @@ def test_findings_stand_beside_what_was_published(tmp_path: Path) -> None:
         Finding("best", "Sec. 5", "greedy", "greedy"),
     ]
     report = Report("A page", by("seed", [1], [made()]), ["Some <b>prose</b>."],
-                    [Table("What it says", findings, "Ahead.")])  # fmt: skip
+                    [Table("Its answer", findings, "Ahead.")])  # fmt: skip
     page = page_of(report, tmp_path)
-    table = cells(page, "What it says")
+    table = cells(page, "Its answer")
     assert [" ".join(row[0].split()) for row in table] == [
         "WAF Fig. 7", "mean Table 2 [stand-in]expected error 10 %", "best Sec. 5",
     ]  # fmt: skip

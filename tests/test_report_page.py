@@ -43,7 +43,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
         for s in ("0.07", "0.2")
     ]
     published = Report(
-        "What was published, and what came out here: a title that needs more than a line",
+        "Published and simulated values: a title that needs more than a line",
         many,
         ["A paragraph ahead of everything. " * 12],
         [
@@ -222,7 +222,7 @@ def test_a_page_that_changes_its_width_or_theme_draws_anew(
 
 
 def test_a_report_of_300_runs_is_small(browser: Browser, tmp_path: Path) -> None:
-    """What a browser does for a page grows with its bytes and its elements."""
+    """The work of a browser for a page grows with its bytes and its elements."""
     paths = (
         "waf",
         "host__write__latency_ns__p99",

@@ -1,4 +1,4 @@
-"""`floatgate reproduce`, and what stands beside what was published."""
+"""`floatgate reproduce`, and the published values next to its own."""
 
 import json
 import re
@@ -36,7 +36,7 @@ SMALL: dict[str, Any] = {
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
-    """What was to be drawn."""
+    """The reports that were to be drawn."""
     drawn: list[Report] = []
 
     def save(report: Report, path: Path) -> None:
@@ -85,7 +85,7 @@ def test_findings_are_means_and_changes(tmp_path: Path) -> None:
     assert missed.startswith("one: ")
     report = findings.report_of(plan, comparison)
     (plot,) = report.plots
-    # A change is no number of a run, so it is no point of this plot.
+    # A change is not a number of a run, so it is not a point of this plot.
     assert [(dict(point.at), point.value) for point in plot.points] == [
         ({"victim": "greedy"}, 2.0),
         ({"victim": "greedy", "seed": "2"}, 2.0),
@@ -104,7 +104,8 @@ def test_claims_take_runs_by_what_they_carry(tmp_path: Path) -> None:
         Published("sum", "waf", 2.0, random, over="sum"),
         Published("ratio", "waf", 2.0, random, greedy, form="ratio"),
         Published("speed-up", "waf", 2.0, random, greedy, form="speed-up"),
-        # What is the same for all runs is carried as well, and what no run has is not.
+        # A setting that is the same for all runs is carried as well, and one that no run has is
+        # not.
         Published("on the drive", "waf", 2.0, {"drive": "agcr", "seed": 1}, over="sum"),
         Published("few", "read.mean", 2.0, greedy, least={"host.read.requests": 1}),
         Published("no WAF", "waf", 2.0, greedy, span=(0.0, 0.5)),
@@ -170,7 +171,7 @@ def test_a_run_does_not_carry_what_only_others_are_set_to(tmp_path: Path) -> Non
     # In a comparison it has the key as well, with the value that it happens to have.
     assert all("ftl.spare-factor" in names for names in comparison.variants)
     evidence = findings.Evidence(plan, comparison)
-    # What arrives has an equals sign, as a run has that stands for two.
+    # An argument has an equals sign, as a run has that stands for two.
     assert [taken.names for taken in evidence.runs] == [run.names for run in plan.planned()]
     (zipf,) = evidence.of({"workload": "zipf"})
     assert "ftl.spare-factor" not in zipf.names
@@ -186,7 +187,7 @@ def test_what_a_form_leaves_empty_is_left_out_and_checks_beyond_their_band_are_t
         Finding("given, and lost", "", 100.0, 101.0, kind="input", band=0.005),
         Finding("follows", "", 100.0, 100.5, kind="follows"),
         Finding("should follow", "", 100.0, 103.0, kind="follows"),
-        # What a model gives has a verdict, and a check without a band has none to keep.
+        # A value of a model has a verdict, and a check without a band has none to keep.
         Finding("differs", "", 2.0, 9.0, band=0.01),
         Finding("beside a formula", "", 2.0, 9.0, kind="check"),
     ]
@@ -391,7 +392,7 @@ def test_a_change_runs_other_policies_under_the_same_labels() -> None:
         ("greedy", {"wear": "static", "victim": "greedy"}),
         (None, {"wear": "static", "victim": "random"}),
     ]
-    # What comes to one policy is one run, which has both names.
+    # Runs that lead to one policy are one run, which has both names.
     same = changed(plan, {"fifo": "greedy"}).planned()
     assert [run.names.get("victim") for run in same][:2] == ["G = F", "random"]
     assert changed(plan, {}) is plan

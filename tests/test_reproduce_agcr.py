@@ -115,8 +115,9 @@ def test_history_takes_two_bits_a_page(made: Reproduction) -> None:
 
 
 EARLIER = {
-    # Found with a generator of the same description outside the project: change of the mean latency
-    # against Li et al. overall, of reads and of writes in %, then reads at low cost.
+    # Found with a generator of the same description outside the project. Each row has the change of
+    # the mean latency against Li et al. overall, of reads and of writes in %, then reads at low
+    # cost.
     "0 %": (-9.5, -3.2, -10.2, 96, 97),
     "10 %": (-12.5, -25.1, -10.4, 96, 87),
     "20 %": (-14.8, -39.3, -10.0, 96, 78),
@@ -204,7 +205,7 @@ def test_wins_are_what_the_results_say(made: Reproduction, tmp_path: Path) -> No
             and (own.get("scope") == "device" or own.get("first-write") == "high")
         ):
             results[name, cost["name"]] = run["host"]["all"]["latency_ns"]["mean"]
-    wins = sheet(made, "Where AGCR wins")
+    wins = sheet(made, "Workloads on which")
     assert len(wins.rows) == 3
     for workload, *cells in wins.rows:
         name = workload.partition(" ")[0]
@@ -254,7 +255,7 @@ def test_runs_are_told_apart_by_what_they_are_and_not_by_names_they_lack() -> No
     alone = Evidence(known()["agcr"].quick(), Comparison(small, names[:2]))
     (sheet,) = (s for s in beyond(alone) if s.title == "The drive read the other way")
     assert sheet.rows == []
-    # A drive under a generator has no speed, and is none of the traces'.
+    # A drive under a generator has no speed, and does not belong to the traces.
     generated = [{"workload": "zipf by footprint", "cost": "AGCR", "workload.span": "64MiB"}]
     other = Evidence(known()["agcr"], Comparison([_run("agcr", 1.0, "zipf")], generated))
     assert other.of(AT_LOAD) == []

@@ -204,9 +204,9 @@ def test_relations_hold_within_a_tie_and_on_all_volumes(monkeypatch: pytest.Monk
 
     assert ours("IPR at most as many as HotLD") == (6, "reproduced"), "524 is a tie with 500"
     assert ours("HotLD at most as many as RL") == (6, "reproduced")
-    # 1100 by 1051 is a tie, by 1050 and 1049 as well; 1100 by 949 is none.
+    # 1100 by 1051 is a tie, by 1050 and 1049 as well; 1100 by 949 is not.
     assert ours("RL at most as many as RedFTL") == (5, "differs")
-    assert ours("RedFTL as many as Baseline") == (4, "differs"), "51 more and 51 less are no ties"
+    assert ours("RedFTL as many as Baseline") == (4, "differs"), "51 more and 51 less are not ties"
     ads = found["ADS: IPR as many as HotLD"]
     assert (ads.ours, verdict(ads)) == (0.8, "direction"), "400 is not the same as 500"
     assert len(found["rrGC: IPR at most as many as HotLD, threshold 100"].runs) == 2 * len(SIX)

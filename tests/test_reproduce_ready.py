@@ -70,7 +70,7 @@ def test_throttled_lives_end_at_five_years_and_the_others_on_the_papers_side(
     judged = [row for row in rows(made, "Figure 10").values() if row.ours and row.kind != "input"]
     assert all(verdict(row) == REPRODUCED for row in judged)
     kinds = {what: row.kind for what, row in rows(made, "Figure 10").items()}
-    # What Table 1 and the fit say without a run is no result of a run.
+    # A value that follows from Table 1 and the fit alone is not the result of a run.
     for trace in ("proxy", "map", "msnfs"):
         assert {kinds[f"{trace}, {name}"] for name in ("NT", "DT", "PES", "OPT")} == {"follows"}
     assert kinds["exchange, DT"] == "output"
@@ -139,14 +139,14 @@ def test_table_2_comes_back(made: Reproduction) -> None:
     compared = 0
     for what, row in rows(made, "Table 2").items():
         which = what.rpartition(", ")[2]
-        # What a static rate writes depends on the trace's bursts.
+        # The bytes of a static rate depend on the trace's bursts.
         if which in ("W", "C'") and row.ours is not None:
             assert row.ours == pytest.approx(row.published, rel=0.05 if which == "W" else 0.01), (
                 what
             )
             compared += 1
     assert compared == 16
-    # What follows from Table 1, or was fitted to this table, is no test.
+    # A row that follows from Table 1, or was fitted to this table, is not a test.
     kinds = {what: row.kind for what, row in rows(made, "Table 2").items()}
     assert {kinds[f"exchange, {name}, C'"] for name in paper.CONFIGURATIONS} == {"input"}
     assert kinds["exchange, NT, W"] == "follows"
@@ -176,7 +176,9 @@ def test_responses_follow_from_the_bytes(made: Reproduction) -> None:
             assert float(cell.replace(",", "")) == pytest.approx(expected, rel=5e-3), name
     # The same of the paper's own bytes: 1918.8 against 374.4 and the mean of READY's two.
     (of_paper,) = (
-        row for row in sheet(made, "What Table 2").rows if row[0].startswith("exchange, per host")
+        row
+        for row in sheet(made, "Figure 11 as it follows").rows
+        if row[0].startswith("exchange, per host")
     )
     us = {
         w: 600 + (1918.8 / w - 1) * 4096 * 3600 / (20.61 * 2**30) * 1e6
@@ -191,7 +193,7 @@ def test_responses_follow_from_the_bytes(made: Reproduction) -> None:
 
 
 def achievable(idle_hours: float, recovery: str) -> float:
-    """READY's Eq. 1 to 3, apart from the engine's own: cycles with so many hours between two."""
+    """READY's Eq. 1 to 3, apart from the engine's own: cycles with this many hours between two."""
     efficiency, onset = {"printed": (5.63e-2, 1.0), "fitted": (0.0702, 0.0128)}[recovery]
     rest = 1.0 - efficiency * math.log(idle_hours / onset) if idle_hours > onset else 1.0
     low, high = 0.0, 1e9
@@ -205,7 +207,7 @@ def achievable(idle_hours: float, recovery: str) -> float:
 
 
 def test_the_equations_are_the_engines(made: Reproduction) -> None:
-    # As many cycles as rest as long as so many leave time for.
+    # As many cycles as their rest leaves time for.
     fitted, printed = 8616, 4020
     assert achievable(0, "printed") == pytest.approx(3036, abs=1)
     assert achievable(HOURS / printed, "printed") == pytest.approx(printed, abs=1)
@@ -293,7 +295,7 @@ def hour(name: str) -> pl.DataFrame:
 
 
 class Short(lives.Lives):
-    """Lives of 40 days, with so much less to live on."""
+    """Lives of 40 days, with cycles reduced in proportion."""
 
     def _live(self, question: lives.Question, progress: lives.Progress) -> floatgate.FastForward:
         throttled = question.policy != "none"
@@ -316,7 +318,7 @@ def test_what_needs_whole_traces_is_measured_on_them() -> None:
     assert max(speed.busiest(whole, "ST")) == pytest.approx(own, rel=1e-3)
     assert found["OPT / PES, mean"] > 1
     assert found["DT / ST, mean"] > 1
-    # What is stopped in bursts varies more than what is delayed evenly.
+    # Writes that stop in bursts vary more than writes that are delayed evenly.
     found = measured(speed.figure_12(whole))
     assert found["exchange, deviation of ST / that of OPT"] > 2
     assert "proj, deviation of ST / that of OPT" not in found

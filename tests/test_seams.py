@@ -41,7 +41,7 @@ class Probe:
     declared: tuple[str, str, str]
     """The one place that declares it: the file, the pattern, and the lines."""
     used: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """What uses it besides its own files: by file the pattern and the lines."""
+    """Uses besides its own files: by file the pattern and the lines."""
     files: Mapping[str, str] = field(default_factory=dict)
 
     def edits(self) -> list[tuple[str, str, str]]:
@@ -287,7 +287,7 @@ DRIVE = {
 
 @pytest.fixture(scope="module")
 def ran(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a run of the copy gave, by its own Python."""
+    """The results of a run of the copy, by its own Python."""
     cargo(copy, "build", "-p", "floatgate-python")
     extension = "lib_core.dylib" if sys.platform == "darwin" else "lib_core.so"
     shutil.copy(BUILT / "fast" / extension, copy / "python" / "floatgate" / "_core.abi3.so")

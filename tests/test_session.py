@@ -135,7 +135,7 @@ def test_completions_have_their_tokens_and_latencies() -> None:
             columns = session.advance(upcoming)
         assert columns["token"].tolist() == [2**64 - 1]
         assert columns["at_ns"].tolist() == columns["latency_ns"].tolist() == [session.now_ns]
-        # What is done has an instant of its own, and so has the next arrival.
+        # A completed request has an instant of its own, and so has the next arrival.
         assert session.submit("read", 0, 4096) == session.now_ns == columns["at_ns"][0] + 1
 
 

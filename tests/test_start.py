@@ -1,4 +1,5 @@
-"""What a command loads: the start is most of a short run, and modules are most of the start."""
+"""The modules that a command loads: the start is most of a short run, and modules are most of the
+start."""
 
 import re
 import subprocess
@@ -15,8 +16,8 @@ HEAVY = {
     "jinja2", "lzma", "mmap", "multiprocessing", "numpy", "polars", "pyarrow", "pydantic",
     "queue", "random", "rich", "shutil", "tempfile", "typer", "xml",
 }  # fmt: skip
-"""What only some commands need, or what brings more along than it is used for: `hashlib` OpenSSL,
-`shutil` every compression, `tempfile` random numbers."""
+"""Modules that only some commands need, or that load more than they are used for: `hashlib`
+OpenSSL, `shutil` every compression, `tempfile` random numbers."""
 RUN = ("run", "agcr", "zipf", "--set=workload.requests=10", "--set=geometry.blocks-per-plane=64")
 
 

@@ -56,7 +56,7 @@ def test_the_experiment_concludes_about_both_of_its_axes(
     done = floatgate("sweep", "experiment.toml", "-q", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Warnings" not in done.stdout
-    shown = " ".join(done.stdout.partition("What it shows")[2].partition("\n\n")[0].split())
+    shown = " ".join(done.stdout.partition("Conclusions")[2].partition("\n\n")[0].split())
     for measure in ("read mean", "read p99", "WAF"):
         for axis in ("victim", "ftl.spare-factor"):
             assert f"{measure} by {axis}: least with {axis}=" in shown

@@ -310,7 +310,7 @@ def settings(node: dict[str, Any], path: str = "") -> Iterator[str]:
 def test_checks_of_a_drive_name_settings_that_are_declared() -> None:
     """A check asks for a key by its name, so that it runs although other keys are wrong.
 
-    A name that is no key would be absent, and its check would never run.
+    A name that is not a key would be absent, and its check would never run.
     """
     known = set(settings(json.loads((ROOT / "schema" / "drive.json").read_text())))
     sections = {path.split(".")[0] for path in known}
@@ -384,7 +384,8 @@ def types(files: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
 
 
 def test_a_type_has_a_name_of_its_own() -> None:
-    """What only its own file sees may have any name; all others mean one thing in the engine."""
+    """A type that only its own file sees may have any name; all others mean one thing in the
+    engine."""
     files = [
         (path.relative_to(ROOT).as_posix(), path.read_text())
         for path in sorted((ROOT / "crates").glob("*/src/**/*.rs"))
@@ -488,7 +489,7 @@ def graph() -> Graph:
         for other, place in imported(path.read_text(), known):
             graph[name].add(other)
             places[place] += 1
-    # What is named by a text only.
+    # Modules that only a text names.
     studies = {name for name in known if name.startswith("floatgate.reproduce.studies.")}
     assert len(studies) >= 20
     graph["floatgate.reproduce.runner"] |= studies

@@ -54,7 +54,7 @@ def many(
 
 
 def results(folder: Path) -> dict[str, str]:
-    """What every stored run says, without what a clock said."""
+    """The content of every stored run, without the values of a clock."""
     found = {}
     for path in folder.glob("[!.]*/result.json"):
         value = json.loads(path.read_bytes())
@@ -91,7 +91,7 @@ def test_what_is_there_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(made) == 24
     again = many().sweep(out=tmp_path, workers=1)
     assert (len(made), again.reused, again.data) == (24, 24, first.data)
-    # A run that is half there, damaged, or lacks a table is made again.
+    # A run that is half there, damaged, or lacks a table is repeated.
     names = [run.run_id for run in first.runs]
     (tmp_path / names[3] / "result.json").unlink()
     (tmp_path / names[5] / "result.json").write_text("{")
@@ -309,7 +309,8 @@ def sized(name: str) -> Experiment:
 def test_the_page_operations_are_right_within_a_factor_of_three(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What does not depend on the machine: at a page operation in a second, without ageing."""
+    """The values that do not depend on the machine: at a page operation in a second, without
+    ageing."""
     monkeypatch.setattr("floatgate.runs.estimate._measured", lambda: Rates(math.inf, 1.0))
     experiment = sized(name)
     prepared = prepare(experiment, out=tmp_path)
@@ -416,7 +417,7 @@ class Running:
         value: dict[str, Any] = json.loads(out)
         after = self.done()
         assert (len(value["runs"]), len(value["failed"]), len(after)) == (24, 0, 24), err
-        assert {name: after[name] for name in before} == before, "these were not made again"
+        assert {name: after[name] for name in before} == before, "these were reused"
         assert not list(self.out.glob(".unfinished-*"))
         return value
 
@@ -572,7 +573,7 @@ def test_two_sweeps_at_once_age_a_drive_once(tmp_path: Path) -> None:
     assert [process.returncode for process in processes] == [0, 0]
     assert len(list(tmp_path.glob("floatgate-results/*/*/result.json"))) == 4
     (state,) = (states / "floatgate-cache" / "states").iterdir()
-    # Whoever ages a drive writes its state, which is larger than all else together.
+    # A process that ages a drive writes its state, which is larger than all else together.
     written = sorted(int(out.splitlines()[-1]) for out in outs)
     assert written[0] < state.stat().st_size / 2 < state.stat().st_size <= written[1], written
 
@@ -580,9 +581,9 @@ def test_two_sweeps_at_once_age_a_drive_once(tmp_path: Path) -> None:
 @pytest.mark.verify
 @pytest.mark.skipif(pool.cores() < 2, reason="there is one core")
 def test_two_cores_take_at_most_55_percent_of_the_time_of_one(tmp_path: Path) -> None:
-    # Whatever else the machine does only adds to a time: the least of several is the truest. What
-    # starting the workers takes, a tenth of a second, is a part of every sweep, and of a long one
-    # a small part.
+    # All other work of the machine only adds to a time, so the least of several is the truest. The
+    # start of the workers, a tenth of a second, is a part of every sweep, and of a long one a small
+    # part.
     best = {1: math.inf, 2: math.inf}
     for turn in range(6):
         for count in best:

@@ -1,4 +1,4 @@
-"""Right number? What we write as Parquet is what every reader of Parquet finds."""
+"""Right number? Every reader of Parquet finds the values that we write."""
 
 from collections.abc import Sequence
 from pathlib import Path

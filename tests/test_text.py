@@ -265,7 +265,7 @@ def test_the_answer_says_why_p99_is_high(result: Result) -> None:
     assert "p99 91.0 us (the slowest 1.20 %: 75 % on the channel)" in said
     assert "Why p99 is high: the slowest requests by cause" in said
     assert "read 1.20 % from 90.0 us on" in said
-    # Where half are as slow, that is no tail; and older results do not know.
+    # If half are as slow, there is no tail; and older results do not know.
     for slowest in (told | {"requests": 500}, None):
         host["slowest"] = slowest
         assert "p99 91.0 us. A write" in " ".join(text.page(result).split())

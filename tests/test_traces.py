@@ -60,7 +60,7 @@ def ssdsim(count: int) -> bytes:
 
 
 GOOD = ssdsim(5000)
-# What is in the file, and what the message must say of it.
+# The content of the file, and the words that the message must have about it.
 BROKEN = {
     "empty": (b"", ["empty"]),
     "blank lines only": (b"\n\n\n", []),
@@ -90,7 +90,7 @@ CODES = {
     "gzip, damaged": "compression",
     "zstd magic and no more": "compression",
 }
-"""What kind of mistake it is, where it is not one of a record."""
+"""The kind of mistake, if it is not one of a record."""
 
 
 @pytest.mark.parametrize("case", BROKEN)

@@ -22,7 +22,7 @@ values = st.one_of(scalars, st.lists(scalars, max_size=3), st.dictionaries(st.ju
 def toml(value: object) -> str:
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {toml(v)}" for key, v in value.items()) + " }"
-    # What JSON writes for numbers, texts and lists is TOML as well.
+    # The JSON of numbers, texts and lists is TOML as well.
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -61,7 +61,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def same_words(page: str, widest: str) -> set[str]:
-    """What stands in a page and not in its widest form: the parts of words that were cut."""
+    """Words of a page that are not in its widest form: the parts of words that were cut."""
     # A legend of runs or combinations stands where columns do not fit: `seed=1`, by numbers.
     legend = {"Runs", "Combinations", *"123456"}
     return {*page.replace("=", " ").split()} - {*widest.replace("=", " ").split()} - legend
@@ -79,7 +79,7 @@ def check(
         monkeypatch.setenv("COLUMNS", str(width))
         page = make()
         lines = page.splitlines()
-        # What has no space cannot be wrapped: a path, or the name of a policy with parameters.
+        # A word without a space cannot be wrapped: a path, or the name of a policy with parameters.
         room = width - 8
         long = [line for line in lines if len(line) > width and max(map(len, line.split())) < room]
         assert not long, (width, long)
@@ -155,7 +155,7 @@ def test_every_error_has_a_code_and_every_code_an_explanation() -> None:
 
 
 def typed(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a command says on standard error before it ends."""
+    """The words of a command on standard error before it ends."""
     monkeypatch.setattr(sys, "argv", shlex.split(line))
     out, err = io.StringIO(), io.StringIO()
     monkeypatch.setattr(sys, "stdout", out)
@@ -230,7 +230,8 @@ def test_an_example_of_an_error_is_wrong_and_then_right(
             Path("mine.toml").write_text(f"{head}{text}\n")
             said = typed("floatgate sweep mine.toml --dry-run", monkeypatch)
         else:
-            # What the example does not say of the drive is what a drive file begins with.
+            # Settings of the drive that the example leaves out are those that a drive file begins
+            # with.
             inherits = wrong and code in ("config::missing", "config::inherit")
             base = "" if inherits or "base" in text else 'base = "agcr"\n'
             head = f'schema = "floatgate.drive/1"\nname = "mine"\n{base}'

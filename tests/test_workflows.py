@@ -1,4 +1,4 @@
-"""What strangers meet in the repository: workflows that are valid and name what is there."""
+"""The repository as strangers meet it: workflows that are valid and name existing files."""
 
 import os
 import re

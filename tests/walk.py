@@ -20,7 +20,8 @@ from floatgate.settings import same_value, setting
 
 
 def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
-    """What claims lack: a name of what measured them, or there what their names say.
+    """Faults of claims: a missing name of the measurement, or a measurement that does not match the
+    name.
 
     The experiment is the one that was run, with the files that were made for it.
     """
@@ -53,7 +54,7 @@ def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
 
 
 def unlike(row: Finding, measured: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What the measurements behind a claim lack that are no runs."""
+    """Faults of the measurements behind a claim that are not runs."""
     for names in row.by:
         kind = next(iter(names))
         found = [each["says"] for each in measured if each["names"] == names]
@@ -110,7 +111,7 @@ def _is_policy(text: str, name: str, own: Mapping[str, Any]) -> bool:
 
 
 def _unlike(names: Mapping[str, str], says: Mapping[str, Any]) -> Iterator[str]:
-    """What a measurement says of itself against its name."""
+    """Differences between a measurement's own settings and its name."""
     if "life" in names:
         throttle = says["throttle"]
         if says["drive"] != BY_NAME[names["life"]].drive:

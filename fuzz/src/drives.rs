@@ -26,7 +26,7 @@ fn drive(file: (&str, &str), set: &[String], policy: &[String]) -> bool {
             false
         }
         Ok(drive) => {
-            // What a result says of its drive is a drive file, and of this drive.
+            // The configuration in a result is a drive file, and describes this drive.
             let written = toml::to_string(&drive.resolved).expect("a resolved drive is plain");
             let file = ("resolved.toml", written.as_str());
             let again = load(&Layers { file, library, set: &[], policy: &[], seed: None });

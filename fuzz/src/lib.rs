@@ -1,7 +1,6 @@
-//! What reads files, as functions of bytes: each answers with a message or with something sound, and
-//! panics otherwise. Two programs feed them: `readers` (libFuzzer: inputs are kept that reach new
-//! code) and `seeded` (damage drawn from a seed, on any Rust). `docs/verification.md` says what came
-//! out.
+//! The readers of files, as functions of bytes: each answers with a message or with something sound,
+//! and panics otherwise. Two programs feed them: `readers` (libFuzzer: inputs are kept that reach new
+//! code) and `seeded` (damage drawn from a seed, on any Rust). `docs/verification.md` has the results.
 
 mod drives;
 mod live;

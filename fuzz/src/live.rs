@@ -1,5 +1,5 @@
-//! What clients of a live drive send: the handshake, and commands after it. However it is cut into
-//! pieces, it means the same; nothing is kept beyond one command, and every command is within the
+//! Messages of the clients of a live drive: the handshake, and commands after it. Cut into any
+//! pieces, they mean the same; nothing is kept beyond one command, and every command is within the
 //! export.
 
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ static READY: LazyLock<Decoder> = LazyLock::new(|| {
     decoder
 });
 
-/// What all of it comes to, in pieces of so many bytes: the steps, and what was said.
+/// The outcome of all bytes, in pieces of `piece` bytes: the steps, and the answers.
 fn heard(mut decoder: Decoder, bytes: &[u8], piece: usize) -> (Vec<WireStep>, Vec<u8>, bool) {
     let (mut steps, mut out) = (Vec::new(), Vec::with_capacity(1024));
     for piece in bytes.chunks(piece) {
@@ -61,7 +61,7 @@ fn listen(start: &Decoder, bytes: &[u8]) -> bool {
         assert!(pieces == whole, "it depends on the pieces");
     }
     let (steps, out, ready) = whole;
-    // An answer is a hundred bytes or two, and whoever asks sends four at least.
+    // An answer is a hundred bytes or two, and a question has at least four.
     assert!(out.len() <= 64 + 200 * (1 + bytes.len() / 4), "{} bytes said", out.len());
     for step in &steps {
         let WireStep::Command(command) = step else { continue };

@@ -15,7 +15,7 @@ use std::{env, fs};
 use floatgate_fuzz::{TARGETS, Target};
 use kernel::Rng;
 
-/// What is put in the way of a parser.
+/// Pieces that are hard for a parser.
 const NASTY: [&[u8]; 20] = [
     b"-",
     b"99999999999999999999",
@@ -96,7 +96,7 @@ fn draw(inputs: &[Vec<u8>], seed: u64, bytes: &mut Vec<u8>) {
     damage(bytes, &mut rng);
 }
 
-/// Feeds a target for so long, or so many inputs; whether it answered everything.
+/// Feeds a target up to `limit`, or `most` inputs; whether it answered everything.
 fn feed(target: &Target, limit: Duration, most: u64) -> bool {
     let (inputs, start) = (inputs(target), Instant::now());
     let (mut seed, mut taken, mut bytes) = (0, 0_u64, Vec::new());

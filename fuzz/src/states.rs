@@ -72,9 +72,9 @@ fn saved(ftl: &Drive) -> Vec<u8> {
     bytes
 }
 
-/// The first byte chooses the drive, the second what it then does and whether the words that say of
-/// which drive the state is stand in the input or are put in front. What is no whole word at the end is cut
-/// off, and the digest is put right.
+/// The first byte chooses the drive, the second its later operations. The second also decides whether
+/// the words that name the drive are in the input or are put in front. An incomplete word at the end
+/// is cut off, and the digest is put right.
 pub(crate) fn read(bytes: &[u8]) -> bool {
     let (small, bytes) = choice(bytes);
     let (seed, body) = choice(bytes);
@@ -87,7 +87,7 @@ pub(crate) fn read(bytes: &[u8]) -> bool {
     state.truncate(state.len() & !3);
     let words = state.clone();
     ftl::seal(&mut state);
-    // What is known of its making stands in front of it in a file.
+    // In a file, the facts of its making come first.
     if let Some(summary) = body.first_chunk()
         && let Some(known) = Preconditioned::from_bytes(summary)
     {

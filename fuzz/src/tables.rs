@@ -1,4 +1,4 @@
-//! Tables: columns as whoever has read a Parquet file hands them over.
+//! Tables: columns as a reader of a Parquet file hands them over.
 
 use std::path::Path;
 

@@ -41,7 +41,7 @@ fn read(bytes: &[u8], options: &ReadOptions) -> bool {
             return false;
         }
     };
-    // What opening found is what reading gives.
+    // Reading gives the count that opening found.
     let (count, whole) = go_through(&*trace, usize::MAX);
     assert!(whole, "it was read once");
     assert_eq!(trace.about().requests, Some(count));

@@ -10,7 +10,7 @@ use crate::go_through;
 /// Batches that are looked at; generators have no end.
 const BATCHES: usize = 2;
 
-/// What the parts of a file are: a list of timed requests, or a generator.
+/// A part of a file: a list of timed requests, or a generator.
 fn part(name: &str) -> Result<Box<dyn Workload>, String> {
     if let Some(pattern) = Pattern::from_name(name) {
         let generator = Generator { requests: 50, ..Generator::new(pattern) };

@@ -684,8 +684,8 @@ class SessionBase:
         """Lets simulated time pass, and returns the requests that were done since the last call.
 
         Args:
-            until: The time in ns to which the drive goes, with all that happens then; None: until
-                every request that was submitted is done, or the drive is worn out.
+            until: The time in ns to which the drive goes, events at that time included. None: until
+                every submitted request is done, or the drive is worn out.
 
         Returns:
             Columns of equal length, in order of completion: `token`, `at_ns` (the completion) and

@@ -93,9 +93,8 @@ class Session(engine.SessionBase):
     def result(self) -> Result:
         """Ends the session and returns its result, as `floatgate.run` gives it.
 
-        What is inside the drive is served first. If the drive would have done something else had it
-        known with the last request that no more come, it is told by a flush, which counts and is
-        recorded.
+        Requests inside the drive are served first. A drive may act otherwise if it knows at the
+        last request that no more come. Then it is told by a flush, which counts and is recorded.
 
         Raises:
             InputError: The session was closed before, or the recording cannot be written.

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 """Samples mutants of our own code and says which the tests of its crates catch.
 
-Each mutant is a small change. All that are sampled are put into one copy of the tree, each behind
-a switch that is read once from the environment, so there is one build. A first pass runs every
-test alone, and records its processor time and the mutants that it reaches. Then each mutant is
-switched on for the tests that reach it, the quickest first and the golden results last, until one
-fails. Processor time is limited, not time on the clock: tests that take five times as much, and ten
-seconds, hang. Tests that take long to begin with judge nothing, for survivors would take the time
-of them all, and of searches by seeds only the first few judge: what the rest alone would catch
-counts as a survivor.
+Each mutant is a small change. All that are sampled are put into one copy of the tree, each behind a
+switch that is read once from the environment, so there is one build. A first pass runs every test
+alone, and records its processor time and the mutants that it reaches. Then each mutant is switched
+on for the tests that reach it, the quickest first and the golden results last, until one fails.
+Processor time is limited, not time on the clock: tests that take five times as much, and ten
+seconds, hang. Tests that take long to begin with are left out, as survivors would take the time of
+them all. Of searches by seeds only the first few seeds run. A mutant that only the others would
+catch counts as a survivor.
 
     make mutants N=300 SEED=1
     make mutants N=300 SEED=1,2                              two samples, built once
     scripts/mutants/run.py --n 300 --seed 1 --only 17,203    these alone, anew
 
 The copy and the build lie in target/mutants, and a verdict for each mutant as soon as there is one:
-what was stopped goes on. What was caught stays caught until a source changes, and then the test
+what was stopped goes on. A caught mutant stays caught until a source changes, and then the test
 that caught it is tried first; survivors are tried on tests that changed. Survivors that
 `accepted.toml` explains are counted apart. Exit status 1: there are survivors without an
 explanation.
@@ -50,7 +50,7 @@ TREE = WORK / "tree"
 BUILD = WORK / "build"
 ACCEPTED = HERE / "accepted.toml"
 
-# What is changed, and what is not although it lies there: checks are asserts by another name.
+# Folders whose code is mutated, and files in them that are not: checks are asserts by another name.
 CHANGED = [
     "crates/ftl/src", "crates/policies/src",
     "crates/ssd/src/sim", "crates/ssd/src/device", "crates/ssd/src/host",
@@ -321,7 +321,7 @@ def execute(tests: Sequence[Case], settings: dict[str, str], seconds: int) -> tu
 
 @dataclass(frozen=True)
 class Reach:
-    """What one test costs, and which mutants it reaches; of which build."""
+    """The time of one test, and the mutants that it reaches; of which build."""
 
     test: Case
     build: str
@@ -341,13 +341,13 @@ def survey(tests: Sequence[Case], jobs: int, kept: Path, longest: float) -> list
     for line in kept.read_text().splitlines() if kept.exists() else []:
         entry = json.loads(line)
         known[entry["build"], entry["test"]] = entry
-    # What took long in another build takes long in this one.
+    # A test that took long in another build takes long in this one.
     slow = {(e["target"], e["test"]): e for e in known.values() if e["seconds"] >= longest}
     lock = threading.Lock()
 
     def one(test: Case) -> tuple[str, Reach]:
         entry = known.get((builds[test.binary], test.name)) or slow.get((test.target, test.name))
-        # What was cut short under a lower limit says nothing under this one.
+        # A test that was cut short under a lower limit proves nothing under this one.
         if entry is None or (entry["failed"] and entry["seconds"] < longest):
             with tempfile.NamedTemporaryFile("r") as reached:
                 settings = {"FLOATGATE_REACHED": reached.name}
@@ -388,7 +388,7 @@ def portions(reached: Iterable[Reach]) -> list[list[Reach]]:
 
 
 class Passed:
-    """Which tests have passed with which mutant: those of the same build need not run again."""
+    """Tests that have passed with each mutant: those of the same build need not run again."""
 
     def __init__(self, kept: Path) -> None:
         self._kept = kept
@@ -410,7 +410,7 @@ class Passed:
 
 
 def judge(k: int, mutant: str, surveyed: Sequence[Reach], passed: Passed, before: str = "") -> str:
-    """Which test catches mutant `k`; `unreached` or `survived` if none does.
+    """The test that catches mutant `k`; `unreached` or `survived` if none does.
 
     `before`: what an earlier verdict said, of other code. The test that it names is tried first,
     but for golden results: what they alone catch is counted.
@@ -430,7 +430,7 @@ def judge(k: int, mutant: str, surveyed: Sequence[Reach], passed: Passed, before
 
 
 def digest(files: Iterable[str], *more: str) -> str:
-    """What tells these files, and more words, from others."""
+    """A digest of these files, and of more words."""
     sha = hashlib.sha256()
     for name in sorted(files):
         sha.update(f"{name}\0".encode() + hashlib.sha256((ROOT / name).read_bytes()).digest())
@@ -481,7 +481,7 @@ def run(n: int, seeds: Sequence[int], jobs: int, only: Sequence[int], longest: f
         numbers[m.name] for s in samples.values() for m in s if m.name in numbers
     )
     todo = [k for k in only or by_seed if k in viable and (only or k not in verdicts)]
-    # What is explained takes longest, for no test should catch it: it comes last.
+    # An explained mutant takes longest, for no test should catch it: it comes last.
     why = explanations()
     todo.sort(key=lambda k: viable[k].name in why)
     if len(todo) < len(viable) and not only:

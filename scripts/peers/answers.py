@@ -1,4 +1,4 @@
-"""What the others say that they did, and whether it is the same as here."""
+"""The counts that the other simulators report, and whether they did the same work as floatgate."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def of_mqsim(text: str) -> Counts:
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise ValueError(f"this is no result of MQSim: {error}") from None
+        raise ValueError(f"this is not a result of MQSim: {error}") from None
     flow = next(root.iter("Host.IO_Flow"), None)
     ftl = next((each for each in root.iter() if each.tag.endswith(".FTL")), None)
     if flow is None or ftl is None:
-        raise ValueError("this is no result of MQSim: it lacks Host.IO_Flow or an FTL")
+        raise ValueError("this is not a result of MQSim: it lacks Host.IO_Flow or an FTL")
     said = {each.tag: each.text or "" for each in flow}
     programs = [
         value
@@ -51,7 +51,7 @@ def of_mqsim(text: str) -> Counts:
         reads, writes = int(said["Read_Request_Count"]), int(said["Write_Request_Count"])
         return Counts(reads, writes, sum(map(int, programs)))
     except (KeyError, ValueError) as error:
-        raise ValueError(f"this is no result of MQSim: {error}") from None
+        raise ValueError(f"this is not a result of MQSim: {error}") from None
 
 
 def of_ssdsim(text: str) -> Counts:
@@ -67,7 +67,7 @@ def of_ssdsim(text: str) -> Counts:
     def number(name: str) -> int:
         found = re.search(rf"^{name}:\s*(-?\d+)", text, re.MULTILINE)
         if found is None:
-            raise ValueError(f"this is no result of SSDSim: it does not say its {name}")
+            raise ValueError(f"this is not a result of SSDSim: it lacks its {name}")
         return int(found[1])
 
     reads, writes = (number(f"{kind} request count") - 1 for kind in ("read", "write"))
@@ -79,7 +79,7 @@ CLOSE = 0.1
 
 
 def differences(ours: Counts, theirs: Counts) -> list[str]:
-    """Where another did something else than floatgate, in words.
+    """Differences between the work of another simulator and that of floatgate, in words.
 
     >>> differences(Counts(1, 9, 20), Counts(1, 9, 21))
     []

@@ -1,4 +1,4 @@
-"""What the others read: their files for a drive of ours, and traces that all three read."""
+"""Inputs of the other simulators: their files for our drive, and traces that all three read."""
 
 from __future__ import annotations
 
@@ -259,9 +259,10 @@ def requests(
 
 
 def folded(frame: pl.DataFrame, capacity: int) -> pl.DataFrame:
-    """Reads and writes of a converted trace, in sectors, in a drive of so many of them.
+    """Reads and writes of a converted trace, in sectors, on a drive of `capacity` sectors.
 
-    What lies beyond comes round, by whole pages and as a whole: then nobody has to fold.
+    Requests outside the capacity are folded into it, by whole pages and as a whole, so that no
+    simulator has to fold.
     """
     kept = frame.with_columns(pl.col("op").cast(pl.String).str.strip_suffix("-fua"))
     kept = kept.filter(pl.col("op").is_in(["read", "write"]))

@@ -1,11 +1,11 @@
 """Runs the same jobs in floatgate, MQSim and SSDSim, in turns, and prints ratios of processor time.
 
-The others are fetched and built by whoever runs this, and are no part of the project:
+You fetch and build the other simulators yourself; they are not part of the project:
 
     make bench-peers MQSIM=~/MQSim/MQSim SSDSIM=~/ssdsim/ssd
 
-Each job is one drive and one trace, as text, which all that take part read from the same file. What
-is compared is the processor time (user and system) of whole processes, the least of several rounds,
+Each job is one drive and one trace, as text, which all that take part read from the same file.
+Compared is the processor time (user and system) of whole processes, the least of several rounds,
 from start to result. A row whose counts differ from floatgate's is told, because then they did not
 do the same.
 """
@@ -47,7 +47,7 @@ class Job:
 
 @dataclass
 class Took:
-    """What the runs of one simulator took, and what they did."""
+    """The times of the runs of one simulator, and their counts."""
 
     seconds: list[float] = field(default_factory=list)
     mib: float = 0.0
@@ -73,7 +73,7 @@ class Simulator:
         return trace
 
     def counts(self, folder: Path, said: str) -> Counts:
-        """What it did, from its files or from what it said on standard output."""
+        """Its counts, from its files or from its standard output."""
         raise NotImplementedError
 
     def environment(self) -> dict[str, str]:

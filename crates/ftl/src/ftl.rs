@@ -1,6 +1,5 @@
 //! The FTL: its parts, its construction and its end. The files of this module have its operations.
 
-mod buffered;
 mod fill;
 mod host;
 mod job;
@@ -12,10 +11,10 @@ pub use job::{Job, JobId, Next};
 use crate::columns::{PageLevels, Reads};
 use crate::space::{Demands, Space};
 use crate::{
-    Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Map, Order, PageChoice,
-    Placement, Policies, PolicyTypes, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
+    Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Lpn, Map, Order,
+    PageChoice, Placement, Policies, PolicyTypes, ProgramBuffer, ReadDisturb, StreamId, StreamSpec,
+    Watch, Wear,
 };
-use buffered::BufferedPages;
 use job::{GcPace, Jobs, Victims};
 use nand::{Array, Each, FlashBlocks, Geometry, PlaneId, Store};
 use std::io::{self, Read, Write};
@@ -49,8 +48,9 @@ pub struct Ftl<K: PolicyTypes> {
     pub(crate) levels: PageLevels,
     pub(crate) reads: Reads,
     pub(crate) host_pages: u64,
-    /// Written before the run, and not in flash yet.
-    pub(crate) buffered: BufferedPages<<K::Store as Store>::Page>,
+    /// The pages that were written before the run and are not in flash yet, with their data. There is
+    /// one buffer if a page may go to any plane, and otherwise one for each plane.
+    pub(crate) buffered: Vec<ProgramBuffer<Lpn, <K::Store as Store>::Page>>,
 }
 
 impl<K: PolicyTypes> Ftl<K> {
@@ -98,7 +98,10 @@ impl<K: PolicyTypes> Ftl<K> {
             ),
             reads: Reads::new(if counting { geometry.blocks() } else { 0 }, limits),
             host_pages: 0,
-            buffered: vec![Vec::new(); if answers.anywhere { 1 } else { geometry.sets() }],
+            buffered: vec![
+                ProgramBuffer::default();
+                if answers.anywhere { 1 } else { geometry.sets() }
+            ],
             answers,
             policies,
             config,
@@ -167,7 +170,10 @@ impl<K: PolicyTypes> Ftl<K> {
     /// not depend on whether its first state was computed or loaded.
     pub fn begin_run(&mut self, mut policies: Policies<K>) {
         assert!(self.running_jobs() == 0, "preconditioning left jobs behind");
-        assert!(self.buffered.iter().all(Vec::is_empty), "preconditioning left pages behind");
+        assert!(
+            self.buffered.iter().all(ProgramBuffer::is_empty),
+            "preconditioning left pages behind"
+        );
         let geometry = self.config.geometry;
         policies.each(|w| w.attach(&geometry, self.config.logical_pages));
         self.space.demands.streams = streams(&mut policies);
@@ -197,7 +203,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// Checks that nothing is on its way and that every block is plain.
     fn check_quiet(&self) -> Result<(), String> {
-        let buffered = self.buffered.iter().any(|program_buffer| !program_buffer.is_empty());
+        let buffered = self.buffered.iter().any(|buffer| !buffer.is_empty());
         if !self.space.demands.plain || self.running_jobs() > 0 || buffered {
             return Err("blocks may have several lives, jobs run, or pages wait".into());
         }

@@ -1,6 +1,5 @@
-//! What policies of placement, order, victim and wear see and answer: by hand, in a state that the test
-//! makes up.
-//! For those against read disturb see `plans`.
+//! Tests of the policies of placement, order, victim and wear: their inputs and answers by hand, in
+//! a state that the test makes up. For those against read disturb see `plans`.
 
 use crate::support::{Mix, NoRefresh, Plain, SMALL, builtin, policies_of, small_config};
 use ftl::{
@@ -56,7 +55,7 @@ fn view<'a>(ftl: &'a Drive, wear: &'a IndexVec<BlockId, u32>) -> PlaneView<'a> {
 
 // ── Wear ────────────────────────────────────────────────────────────────────────────────────────
 
-/// Which block is to move when block 7 was erased, at these thousandths of cycles.
+/// The block that the policy moves when block 7 was erased, at these thousandths of cycles.
 fn moved(policy: &mut impl Wear, wear: [u32; 8]) -> Option<u32> {
     moved_beside(policy, wear, None)
 }
@@ -180,8 +179,8 @@ fn victims_are_chosen_by_gain_age_and_chance() {
 
 // ── Placement ───────────────────────────────────────────────────────────────────────────────────
 
-/// Where a page goes on three dies of two planes: dies that are idle, planes that have room, and how
-/// many operations wait for each die.
+/// The place that a policy chooses on three dies of two planes. Given are the dies that are idle,
+/// the planes that have space, and how many operations wait for each die.
 fn place(
     policy: &mut impl Placement,
     idle: &[usize],
@@ -267,7 +266,7 @@ fn dynamic_placement_tries_four_idle_dies() {
     }
 }
 
-/// Where a page belongs is a matter of its address alone.
+/// The address of a page alone determines its place.
 #[test]
 fn static_placement_waits_for_its_plane() {
     for (order, plane) in [("cwdp", 3), ("pcwd", 4)] {
@@ -286,7 +285,8 @@ fn static_placement_waits_for_its_plane() {
 
 // ── Order ───────────────────────────────────────────────────────────────────────────────────────
 
-/// In which order each policy serves what waits, by kind; `!` is urgent. What came first stands last.
+/// In which order each policy serves what waits, by kind; `!` is urgent. The one that came first is
+/// the last entry.
 #[test]
 fn orders_of_what_waits() {
     let kinds = ["read", "write", "job", "!read", "!write"];

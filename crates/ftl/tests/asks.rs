@@ -102,7 +102,7 @@ fn drive_of(logical_pages: u32, gc_start: u32) -> Drive {
 const NOW: Time = Time::ZERO;
 const DIE: DieId = DieId::from_u32(0);
 
-/// Which version does not matter here, but whose.
+/// The version does not matter here, only the owner.
 fn data(lpn: u32) -> u64 {
     u64::from(lpn + 1) << 32
 }
@@ -144,7 +144,7 @@ fn each_family_has_its_source() {
     assert_eq!(sources, expected);
 }
 
-/// What keeps a single page is named too: with one page in a block, an open block.
+/// The block that keeps a single page busy is named too: an open block, with one page in a block.
 #[test]
 fn whoever_keeps_a_page_is_named() {
     let shape = Shape { pages_per_block: 1, ..*geometry().shape() };
@@ -156,7 +156,7 @@ fn whoever_keeps_a_page_is_named() {
     assert_eq!(set.spare_slots(&geometry), (0, vec![]));
 }
 
-/// Where all pages are alike no column says how each was written.
+/// If all pages are alike, the statistics have no column of how each was written.
 #[test]
 fn costs_of_one_level_say_so() {
     let of = |name: &str, level: &str| {
@@ -240,7 +240,7 @@ fn a_block_is_closed_when_its_last_page_is_programmed() {
     assert_eq!(ftl.policies.read_disturb.closed.len(), 3);
 }
 
-/// Whoever comes last.
+/// The job that comes last decides.
 #[test]
 fn a_collector_is_as_urgent_as_whoever_needs_it_most() {
     use Prio::{High, Normal};
@@ -304,7 +304,8 @@ fn about_to_collect(role: bool) -> (Drive, Vec<BlockId>) {
     (ftl, blocks)
 }
 
-/// Where the pages of a block with a role go is asked of whoever gave it; others are not its business.
+/// The policy that gave a block its role is asked for the place of its pages; a policy is not asked
+/// about the roles of others.
 #[test]
 fn whoever_gave_a_role_says_where_the_pages_go() {
     for role in [false, true] {
@@ -397,9 +398,10 @@ fn a_protected_block_is_left_alone_as_long_as_others_gain() {
     assert_eq!((erased[0], erased.contains(&blocks[1])), (blocks[0], true));
 }
 
-/// Seven blocks of eight are full and nothing can be gained, so the plane has no victim. A job that was to
-/// empty a block of these finds no slot for the first page, and gives the block back: by then one of
-/// its pages is gone, so that garbage collection, which keeps the last block for itself, goes on.
+/// Seven blocks of eight are full and nothing can be gained, so the plane has no victim. A job that
+/// was to empty a block of these finds no slot for the first page, and gives the block back. One of
+/// its pages is gone by then. So garbage collection, which keeps the last block for itself, goes
+/// on.
 #[test]
 fn a_block_that_is_given_back_feeds_a_plane_that_starves() {
     let (mut ftl, blocks) = filled(7, 2);
@@ -411,7 +413,7 @@ fn a_block_that_is_given_back_feeds_a_plane_that_starves() {
     let mut steps = Steps::default();
     assert_eq!(steps.verb(&mut ftl, id, NOW), Verb::Read);
     assert!(ftl.trim(Lpn::from_u32(15), NOW));
-    assert!(!ftl.has_ready(), "the block is no candidate");
+    assert!(!ftl.has_ready(), "the block is not a candidate");
     assert_eq!(steps.next(&mut ftl, id, NOW), Next::Wait);
     assert!(ftl.has_ready(), "garbage collection");
     ftl.settle(NOW);
@@ -511,7 +513,7 @@ fn a_condemned_block_is_emptied_and_retired() {
     assert_eq!((counts.marked_bad.get(), counts.retired.get()), (2, 2));
     assert_eq!(counts.moved[Source::Refresh], 8);
     ftl.check().expect("a sound drive");
-    // Where nothing wears out nothing is retired.
+    // Nothing is retired if nothing wears out.
     let mut ftl = drive_with(&[], FEW, 0);
     ftl.mark_bad(block(1));
     assert!(!ftl.has_ready());
@@ -621,9 +623,9 @@ fn ahead() -> (Drive, JobId) {
     (ftl, id)
 }
 
-/// As long as a block can be lent the host goes first. Once it has the last one, its four pages are the room,
-/// and the work is the victim's one page and an erase: each page is worth one move, and the third is one more
-/// than the two by which the room is worth more than the work.
+/// As long as a block can be lent the host goes first. Once the host has the last one, the space is
+/// that block's four pages, and the work is the victim's one page and an erase. Each page is worth
+/// one move, and the third is one more than the two by which the space is worth more than the work.
 #[test]
 fn a_collector_goes_before_the_host_when_its_work_is_more_than_the_room_is_worth() {
     let (mut ftl, id) = ahead();
@@ -687,7 +689,8 @@ fn a_collector_has_no_pace_where_others_than_the_host_need_space() {
     assert_eq!(Steps::default().verb(&mut ftl, id, NOW), Verb::Read);
 }
 
-/// Where there is no time nothing is urgent: a collector for idle time that became so is not left over.
+/// Nothing is urgent if operations take no time: a collector for idle time that became urgent is
+/// not left over.
 #[test]
 fn work_that_is_carried_out_at_once_leaves_nothing_urgent() {
     let marks = GcMarks { start: 3, stop: 3, background_stop: 4, one_by_one: false, paced: false };
@@ -721,8 +724,8 @@ impl Coding for Widening {
     }
 }
 
-/// What is kept free has to hold the valid pages of any victim: from the first block of six slots on
-/// that is six, so that the last free block is one of six.
+/// The free blocks must hold the valid pages of any victim: six, from the first block of six slots
+/// on, so that the last free block is one of six.
 #[test]
 fn what_is_kept_free_grows_with_the_blocks() {
     let shape = Shape { pages_per_block: 6, ..*geometry().shape() };
@@ -829,8 +832,8 @@ fn what_is_programmed_together_has_the_finest_level_of_all() {
     }
 }
 
-/// A program takes two slots of each of two planes: of a block of sixteen those of the first are 0, 1, 4, 5
-/// and so on. What is left in each plane is its own.
+/// A program takes two slots of each of two planes: of a block of sixteen those of the first are 0,
+/// 1, 4, 5 and so on. Each plane keeps its own rest.
 #[test]
 fn what_a_block_holds_is_told_by_plane() {
     let shape = Shape { planes_per_die: 2, ..SMALL };
@@ -935,7 +938,7 @@ fn the_next_victim_is_given_back_where_that_is_enough() {
     ftl.check().expect("a sound drive");
 }
 
-/// What the host may fill: all blocks but one.
+/// The slots that the host may fill: all blocks but one.
 const SLOTS: u32 = 7 * 8;
 
 /// A page that would complete a program for which there is no room is refused, and is nowhere; the one that

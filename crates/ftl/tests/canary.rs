@@ -21,7 +21,8 @@ fn with(s: &Scenario, sabotage: Sabotage) -> Result<(), Fault> {
     work(s, &mut drive, &policies)
 }
 
-/// What the oracle says of each of some seeds; a panic of the referee counts as a word of its own.
+/// The answer of the oracle for each of some seeds; a panic of the check of flash commands counts
+/// as an answer of its own.
 fn verdicts(run: impl Fn(&Scenario) -> Result<(), Fault>) -> Vec<Option<String>> {
     let verdict = |seed| match catch_unwind(AssertUnwindSafe(|| run(&scenario(seed)))) {
         Ok(Ok(())) => None,
@@ -70,8 +71,8 @@ fn programs_out_of_order_are_found_by_the_referee() {
     assert_caught(&verdicts(|s| with(s, sabotage)), &["programmed again, or out of order"]);
 }
 
-/// Cells that answer as if a relocation, when it completes, pointed the map to its copy without
-/// looking whether the host has written the page since: the old data hides the new.
+/// Cells that complete a relocation wrongly: they point the map to the copy even if the host has
+/// written the page since, and the old data hides the new.
 struct Late {
     cells: Versions,
     /// For each logical page, its newest data and where that lies.

@@ -1,6 +1,6 @@
-//! The schemes against read disturb: the data survives whatever they do, under random drives and
-//! workloads; no host read is let in to a block at its limit (the FTL itself stops the run); shares
-//! are kept; every erase is either one for a refresh or not.
+//! The schemes against read disturb keep the data, under random drives and workloads. No host read
+//! enters a block at its limit (the FTL itself stops the run), shares are kept, and every erase is
+//! counted as one for a refresh or not.
 
 use crate::support::{self, Drive, Fault, Needs, Scenario, Seen, sweep, work};
 use ftl::{Ftl, Pool, ReadDisturb, Role, StreamId, Watch};
@@ -61,7 +61,7 @@ fn scenario(scheme: &'static str) -> impl Fn(u64) -> Scenario {
         s.reads = [60, 85, 95][seed as usize % 3];
         s.shape.bits_per_cell = 3;
         s.operations = s.operations.clamp(800, 1_500);
-        // Shares of a few blocks are no shares.
+        // A share of a few blocks is too small to test.
         s.shape.blocks_per_plane += 6;
         let set = set_of(&s, scheme);
         let geometry = nand::Geometry::new(s.shape).expect("a drive");
@@ -84,7 +84,7 @@ impl Acts {
     }
 }
 
-/// What must hold at the end and, as counts never fall, held before.
+/// Properties that must hold at the end and, as counts never fall, held before.
 fn look<S: Store + 'static>(ftl: &Ftl<BuiltinWith<S>>, set: &PolicySet) -> Result<(), Fault> {
     let geometry = ftl.geometry();
     let (_, params) = set.get(policies::Family::ReadDisturb);
@@ -295,7 +295,7 @@ fn reprogramming_that_leaves_the_cells_is_found() {
     assert!(found >= 5 && found * 2 >= reprogrammed, "{found} of {reprogrammed}");
 }
 
-/// What a plane keeps free is asked of the policy that was chosen.
+/// The policy that was chosen says how many blocks a plane keeps free.
 #[test]
 fn a_pool_keeps_as_many_blocks_as_it_is_told() {
     for (reserve, keeps) in [(0, None), (2, Some((Pool::Highest(300), 2)))] {

@@ -9,7 +9,7 @@ use serde_json::{Map, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// What the policies counted, summed over all seeds.
+/// The counters of the policies, summed over all seeds.
 #[derive(Default, Debug)]
 struct Acts(RefCell<BTreeMap<&'static str, f64>>);
 
@@ -130,7 +130,7 @@ fn single_bit_cells_have_two_write_points() {
     assert!(seen.erase[Source::Gc] > 200, "{seen:?}");
 }
 
-/// What is moved goes to little worn blocks where urgent writes are after the worn ones.
+/// Moved data goes to blocks of little wear if urgent writes choose the worn ones.
 #[test]
 fn collection_takes_the_least_worn_block_of_single_bit_cells() {
     for (bits_per_cell, pick) in [(1, Some(FreePick::LeastWorn)), (2, None)] {

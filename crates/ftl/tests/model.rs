@@ -1,5 +1,5 @@
-//! The FTL against a plain map: whatever the order in which operations finish, every read returns
-//! what was written last, the structure holds after every step, and no write waits for ever.
+//! The FTL against a plain map, in any order in which operations finish. Every read returns the
+//! last write, the structure holds after every step, and no write waits for ever.
 //!
 //! A failure prints the line that replays it. `FLOATGATE_SEED=1000..50000` before that line makes a
 //! longer search of it.

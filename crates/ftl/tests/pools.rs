@@ -1,5 +1,5 @@
-//! Pools, picks and candidate sets: a stream opens blocks of its pool, in the order of its pick, and
-//! falls back; a victim comes from the set that a policy narrows down.
+//! Pools, picks and candidate sets. A stream opens blocks of its pool, in the order of its pick,
+//! and falls back; a victim comes from the set that a policy narrows down.
 
 use crate::support::{
     Drive, Fault, InOrder, Mix, Needs, NoRefresh, NoThrottle, Plain, Scenario, Seen, Traditional,
@@ -55,7 +55,8 @@ impl ReadDisturb for Mover {
     }
 }
 
-/// What the test knows of free blocks: the list of each plane, the one free longest first.
+/// The test's own account of free blocks: the list of each plane, the one that is free longest
+/// first.
 struct Free {
     lists: Vec<VecDeque<BlockId>>,
     opened: u64,
@@ -129,8 +130,8 @@ impl Free {
     }
 }
 
-/// What the steps have shown, over all seeds: blocks that the stream opened, blocks of others while
-/// one was kept, and planes that were looked at in the end.
+/// Counts over all seeds: blocks that the stream opened, blocks of others while one was kept, and
+/// planes that were looked at in the end.
 #[derive(Default, Debug)]
 struct Shown {
     opened: Cell<u64>,
@@ -185,7 +186,7 @@ fn allocate(s: &Scenario, shown: &Shown) -> Result<Seen, Fault> {
     if let Some((pool, most)) = keeps
         && drive.ftl.counts().no_victim == 0
     {
-        // What is kept does not count as what garbage collection keeps free.
+        // A kept block does not count among those that garbage collection keeps free.
         let geometry = drive.ftl.geometry();
         for plane in (0..geometry.planes()).map(PlaneId::new) {
             let is_free = |b: &BlockId| drive.ftl.blocks().state(*b) == State::Free;

@@ -1,11 +1,11 @@
-//! Power fails in the middle of a program, in drives at work: of a second generation, and of pages
-//! that share their cells with others, which are programmed with them or were before.
+//! Power fails in the middle of a program, in drives at work. They program second generations, and
+//! pages that share their cells with others, in the same command or in an earlier one.
 //!
 //! A program raises cells, and when power fails some stand where they were to go, some where they
-//! were, and cells of several bits somewhere between. What is then read is decoded like any other
-//! page, so a page has to say for itself whether it is whole: its checksum lies on it in the same
-//! code, and is programmed with it. The mapping and what waits in the controller survive, as the
-//! write buffer does.
+//! were, and cells of several bits somewhere between. A page that is read afterwards is decoded
+//! like any other, so it must prove itself that it is whole. Its checksum is in the page, in the
+//! same code, and is programmed with it. The mapping and what waits in the controller survive, as
+//! the write buffer does.
 
 use crate::support::{Needs, Scenario, builtin, run, sweep};
 use kernel::{IndexVec, Rng};
@@ -15,7 +15,7 @@ use policies::{Family, PolicySet};
 use serde_json::{Map, json};
 use std::cell::RefCell;
 
-/// What was found after the cuts.
+/// Counts of what the cuts left.
 #[derive(Copy, Clone, Default, Debug)]
 struct Found {
     cuts: u64,
@@ -60,7 +60,7 @@ const ORDER_BITS: u32 = 20;
 struct Cut {
     bits: Bits,
     geometry: Geometry,
-    /// What each slot holds.
+    /// The content of each slot.
     written: IndexVec<Ppn, Option<u64>>,
     second: IndexVec<BlockId, bool>,
     rng: Rng,
@@ -191,8 +191,8 @@ fn a_page_of_single_bits_is_old_new_or_broken_and_no_other_is_touched() {
 }
 
 /// A first bit on its way from 1 to 0 may pass levels that mean another second bit, and valid pages
-/// that are not coded stay where they are: so some are lost, with their host knowing nothing of it
-/// until they are read. They are known to be broken then.
+/// that are not coded are not moved. So some are lost, and their host learns it only when they are
+/// read. They are known to be broken then.
 #[test]
 fn pages_that_share_the_cells_are_whole_or_known_to_be_broken() {
     for order in [PageOrder::Shadow, PageOrder::ShadowPairs] {
@@ -203,7 +203,7 @@ fn pages_that_share_the_cells_are_whole_or_known_to_be_broken() {
     }
 }
 
-/// What was found after cuts of commands that program several pages of a wordline.
+/// Counts of what cuts of commands that program several pages of a wordline left.
 #[derive(Copy, Clone, Default, Debug)]
 struct Torn {
     /// Before, amid and after a command.

@@ -1,5 +1,5 @@
-//! A drive that was saved and restored has the future of the one that was saved; damaged bytes are
-//! refused, and so are forged ones, unless a drive can be in the state that they say.
+//! A drive that was saved and restored has the future of the one that was saved. Damaged bytes are
+//! refused. Forged bytes are refused too, unless a drive can be in the state that they describe.
 
 use crate::support::{
     Drive, Fault, Needs, SMALL, Scenario, Seen, builtin, host_done, main_phase, small_config, sweep,
@@ -306,7 +306,7 @@ impl Forger {
             20 => words.swap(any(places, len), any(places, len)),
             _ => words[any(places, len)] = small,
         }
-        // Who forges owners forges the slots of pages with them.
+        // A forged list of owners goes with forged slots of pages.
         if (3..19).contains(&way) {
             self.agree();
         }
@@ -361,13 +361,14 @@ fn a_forged_state_is_refused_or_a_drive_can_be_in_it() {
     let ways = ways.into_inner();
     let sum = |taken: usize| ways.values().map(|counts| counts[taken]).sum::<u32>();
     assert!(ways.len() == FORGERIES && sum(0) > 1_000 && sum(1) > 300, "{ways:?}");
-    // What no drive can be in, wherever it is: a page in no block, two frontiers in one block, an
-    // owner without a slot, a block that is in the list twice or in none, words beyond the end,
-    // and a page whose slot is another's.
+    // States that a drive cannot be in. Examples: a page in no block, two frontiers in one block,
+    // an owner without a slot. Others: a block twice in the list or missing, words beyond the end,
+    // and a page with another's slot.
     for way in [10, 11, 14, 15, 17, 19, 20, 21] {
         assert_eq!(ways[&way][1], 0, "way {way}: {ways:?}");
     }
-    // What any drive can be in: pages that changed places, a page that was trimmed, another order.
+    // States that any drive can be in: pages that changed places, a page that was trimmed, another
+    // order.
     for way in [3, 4, 13] {
         assert!(ways[&way][1] > 10, "way {way}: {ways:?}");
     }

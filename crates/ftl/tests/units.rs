@@ -8,8 +8,9 @@ use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// Bits of a cell, and pages of a wordline that one command programs: a page alone; all of a wordline at
-/// once, of two bits to four; half of it, as the two steps of cells of two bits and four do.
+/// Bits of a cell, and pages of a wordline that one command programs. A command programs a page
+/// alone, all of a wordline (two bits to four), or half of it, as the two steps of cells of two
+/// bits and four do.
 const PROGRAMS: [(u32, u32); 6] = [(3, 1), (2, 2), (3, 3), (4, 4), (2, 1), (4, 2)];
 
 /// Every kind of drive, with the bits of its cells.
@@ -80,7 +81,7 @@ fn drawn(seed: u64) -> Option<(Scenario, PolicySet)> {
     Some((s, set))
 }
 
-/// What a legal drive with these policies exports at most.
+/// The most pages that a legal drive with these policies exports.
 fn most_pages(s: &Scenario, set: &PolicySet, geometry: &Geometry) -> Option<u32> {
     let own = u64::from(s.gc.stop + 2) * u64::from(geometry.pages_per_block());
     let (kept, _) = set.spare_slots(geometry);
@@ -110,7 +111,7 @@ fn all_once() -> u64 {
     (KINDS.len() * policies().len()) as u64
 }
 
-/// Whether a drive of a kind takes no policy of this name: what decides from page to page needs pages
+/// Whether a kind of drive refuses this policy. A policy that decides from page to page needs pages
 /// alone, and modes of other density have their places in wordlines of three bits.
 fn is_refused(name: &str, bits: u32, units: UnitSizes) -> bool {
     match name {
@@ -133,7 +134,7 @@ fn only_what_has_a_reason_is_refused() {
     }
 }
 
-/// Every kind of drive with every policy that it takes, so many times: one part of several.
+/// Every kind of drive with every policy that it takes, for these rounds: one part of several.
 fn part_of(rounds: std::ops::Range<u64>, (part, parts): (u64, u64)) -> Option<Seen> {
     let all = all_once();
     let seeds = legal(rounds.start * all..rounds.end * all).filter(|seed| seed % parts == part);

@@ -8,7 +8,7 @@ use serde_json::Map;
 
 const THRESHOLD: u32 = 16;
 
-/// What the flash is rated for, where a policy asks.
+/// Rated cycles of the flash, for policies that ask for them.
 const RATED: u32 = 1_000;
 
 struct Run {
@@ -129,9 +129,9 @@ fn static_wear_levelling_bounds_the_spread_at_small_cost() {
         }
         assert!(levelled.mean > 20.0 * threshold, "the drive wore for long: {}", levelled.mean);
 
-        // A block's data moves when the block is `THRESHOLD` cycles behind the most worn one, so
-        // at most once while the drive wears by so much: one program in `THRESHOLD` at the most.
-        // Moving cold data does not mix it with hot data, so nothing else should cost much more.
+        // A block's data moves when the block is `THRESHOLD` cycles behind the most worn one. That
+        // is at most once in as many cycles of the drive: at most one program in `THRESHOLD`. Moving
+        // cold data does not mix it with hot data, so nothing else should cost much more.
         let share = levelled.moved_by_wear;
         assert!(share > 0.0 && share < 1.0 / threshold, "seed {seed}: {share} of all programs");
         let cost = levelled.waf / plain.waf;

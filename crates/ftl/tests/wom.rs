@@ -1,5 +1,6 @@
 //! The write-once code against a plain map, on cells that remember versions and on cells that hold
-//! bits: what is written over a first generation reads back, and what stays where it is stays.
+//! bits. Data written over a first generation reads back, and data that was not overwritten is
+//! unchanged.
 
 use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
 use nand::cells::Bits;

@@ -137,7 +137,7 @@ mod tests {
     fn meant<Q: FromStr<Err = super::QuantityError> + Display>(text: &str) -> Option<String> {
         let said = text.parse::<Q>().err().expect("no such quantity").to_string();
         let meant = said.split("did you mean `").nth(1)?.trim_end_matches("`?").to_owned();
-        assert!(meant.parse::<Q>().is_ok(), "`{text}`: `{meant}` is none either");
+        assert!(meant.parse::<Q>().is_ok(), "`{text}`: `{meant}` is not one either");
         Some(meant)
     }
 

@@ -17,7 +17,8 @@ const CUTS: usize = if cfg!(feature = "verify") { 250 } else { 12 };
 const PAGES: u64 = 48;
 const SECTORS: usize = (PAGES * PAGE / SECTOR) as usize;
 
-/// What one sector may hold: its versions in the order in which they were sent; 0 is nothing.
+/// The allowed contents of one sector: its versions in the order in which they were sent; 0 is
+/// nothing.
 struct History {
     versions: Vec<u64>,
     /// Of these the last that must have survived, and the last that was answered.
@@ -130,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// What every sector holds is allowed; from now on it is what was safe.
+    /// Every sector holds an allowed version; from now on that version is the safe one.
     fn check(&mut self, client: &mut Client, keeps_answered: bool, name: &str) {
         let data = client.read(0, SECTORS as u64 * SECTOR);
         for (sector, data) in data.chunks(SECTOR as usize).enumerate() {
@@ -232,7 +233,7 @@ fn a_flush_covers_what_was_answered_on_other_connections() {
             other.flush();
         }
         server.cut_power();
-        // What was written first is there either way, and what was not flushed is not.
+        // The first write survives either way, and the one that was not flushed does not.
         assert_eq!(server.client().read(0, PAGE), [2; PAGE as usize], "flushed: {flushed}");
     }
     server.end_and_replay();

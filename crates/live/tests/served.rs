@@ -1,4 +1,4 @@
-//! What clients see: data, refusals, the handshake; and that what was served replays.
+//! The clients' view of the server: data, refusals, the handshake; and each recording replays.
 
 #![allow(clippy::disallowed_methods, reason = "the real clock is one of the things under test")]
 
@@ -79,8 +79,9 @@ fn three_clients_read_what_they_wrote_and_the_recording_replays() {
     }
 }
 
-/// Clients that send in batches and wait for all of one before the next are not waited for after each
-/// answer: simulated time waits in vain once for each, and now and then where a batch came in parts.
+/// Clients that send in batches, and wait for all of one before the next, are not waited for after
+/// each answer. Simulated time waits in vain once for each, and now and then if a batch came in
+/// parts.
 #[test]
 fn batches_are_not_waited_for() {
     const BATCHES: u64 = 100;
@@ -109,8 +110,8 @@ fn batches_are_not_waited_for() {
     }
 }
 
-/// A client that keeps 8 inside and asks again after each answer finds 8 inside: the drive of two dies is
-/// never idle, and each request takes as long as four reads of a die.
+/// A client that keeps 8 inside and asks again after each answer finds 8 inside. The drive of two
+/// dies is never idle, and each request takes as long as four reads of a die.
 #[test]
 fn who_keeps_many_inside_is_waited_for() {
     const ALL: u64 = 2_000;
@@ -129,7 +130,7 @@ fn who_keeps_many_inside_is_waited_for() {
     let mean = result["host"]["read"]["latency_ns"]["mean"].as_f64().expect("reads");
     let expired = live["expired_waits"].as_u64().expect("a count");
     println!("{mean} ns, {expired} waits in vain");
-    // Where the client was kept from asking for a millisecond, nobody waits.
+    // If the client was kept from asking for a millisecond, nobody waits.
     assert!(mean > 0.5 * 4.0 * 50_000.0 || expired > ALL / 50, "{mean} ns, {expired} waits");
 }
 
@@ -205,7 +206,7 @@ fn what_cannot_be_done_is_refused_and_the_connection_goes_on() {
     }
     client.write(0, &[9; 512]);
     assert_eq!(client.read(0, 1024), [[9; 512], [0; 512]].concat());
-    // What is no request ends the connection.
+    // A message that is not a request ends the connection.
     client.stream.write_all(&[0; 28]).unwrap();
     assert_eq!(client.stream.read(&mut [0; 1]).unwrap(), 0);
     server.end_and_replay();
@@ -334,7 +335,7 @@ fn harm_nobody(pace: TimePace) {
         assert_eq!(good.read(page * PAGE, PAGE), [page as u8; 4096]);
     }
     good.flush();
-    // What it holds for the one that floods is bounded: its answers, and a command beyond.
+    // The server's memory for a flood is bounded: its answers, and a command beyond.
     let memory = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: u64 = memory.split(' ').nth(1).unwrap().parse().unwrap();
     assert!(pages * 4096 < 1 << 30, "{pages} pages");
@@ -558,7 +559,7 @@ fn places_belong_to_the_user_and_nothing_is_taken_over() {
     let larger = common::drive(&["ftl.spare-factor=0.4"]);
     let error = Ready::new(&larger, &again).err().expect("it is smaller").to_string();
     assert!(error.contains("1048576 bytes"), "{error}");
-    // A recording of nothing is none.
+    // An empty recording does not count as one.
     drop(Ready::new(&drive, &of_trace("unused")).unwrap_or_else(|e| panic!("{e}")));
     assert!(!folder.path("unused").exists());
     server.end();
@@ -603,7 +604,7 @@ fn real_time_passes_as_slowly_as_is_said() {
     let pace = TimePace::Real { slowdown: 20.0 };
     let server = Server::with(&drive, Arc::new(Folder::new()), None, pace);
     let mut client = server.client();
-    // The clock starts with the first request, which is none that the drive refuses.
+    // The clock starts with the first request that the drive does not refuse.
     assert_eq!(client.ask(READ, 0, 1, SECTOR, &[]).error, EINVAL);
     std::thread::sleep(Duration::from_millis(30));
     for (pause, op) in [(0, READ), (10, WRITE), (0, READ), (40, READ)] {
@@ -654,8 +655,8 @@ fn what_cannot_be_corrected_is_an_error() {
     assert_eq!(result["flash"]["uncorrectable"], failed);
 }
 
-/// What is recorded is found again before clients are served, in sight of whoever waits for it, and a server
-/// that is stopped meanwhile leaves it as it was.
+/// The recording is replayed before clients are served, and the waiting user sees its progress. A
+/// server that is stopped meanwhile leaves it unchanged.
 #[test]
 fn a_recording_is_found_again_in_sight_and_can_be_stopped() {
     let (drive, folder) = (drive(&[]), Arc::new(Folder::new()));
@@ -713,7 +714,7 @@ impl Drop for AtTheEnd<'_> {
     }
 }
 
-/// Whoever floods the control socket keeps no client out.
+/// A flood of the control socket does not block clients.
 #[test]
 fn a_flood_of_questions_keeps_nobody_out() {
     let server = Server::new(&drive(&[]));
@@ -729,7 +730,7 @@ fn a_flood_of_questions_keeps_nobody_out() {
             let lines = b"{}\n".repeat(10_000);
             let mut asks = &asks;
             while !over.load(Ordering::Relaxed) {
-                // It may be that a part is taken: then the next line is no JSON, and is answered too.
+                // A part may be taken: then the next line is not JSON, and is answered too.
                 let _ = asks.write(&lines);
             }
         });
@@ -817,7 +818,7 @@ fn a_store_knows_its_recording() {
     assert_eq!(refused(&other, "trace"), None);
 }
 
-/// Where no control socket is named, it lies beside that of the clients.
+/// If no control socket is named, it is next to that of the clients.
 #[test]
 fn there_is_always_a_control_socket() {
     let (drive, folder) = (drive(&[]), Folder::new());

@@ -36,7 +36,7 @@ pub(crate) fn options(
 }
 
 fn parsed<T: FromStr<Err: Display>>(what: &str, text: &str) -> PyResult<T> {
-    text.parse().map_err(|e| InputError::new_err(format!("`{text}` is no {what}: {e}")))
+    text.parse().map_err(|e| InputError::new_err(format!("`{text}` is not a {what}: {e}")))
 }
 
 /// The drive that lends a generator its capacity and seed. Its other settings have no effect, so

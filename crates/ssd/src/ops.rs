@@ -78,11 +78,18 @@ fn complete(account: &mut Spent, time: Dur) {
 
 /// A time by the parts of another, in proportion and rounded down.
 fn share(time: u64, of: &Spent) -> Spent {
-    let all = u128::from(of.sum::<Dur>().as_ns());
+    let all = of.sum::<Dur>().as_ns();
     if time == 0 || all == 0 {
         return Spent::default();
     }
-    of.map(|part| Dur::ns((u128::from(part.as_ns()) * u128::from(time) / all) as u64))
+    if time == all {
+        return *of;
+    }
+    // Times of up to four seconds need no wide division.
+    if u32::try_from(time.max(all)).is_ok() {
+        return of.map(|part| Dur::ns(part.as_ns() * time / all));
+    }
+    of.map(|part| Dur::ns((u128::from(part.as_ns()) * u128::from(time) / u128::from(all)) as u64))
 }
 
 /// One page operation, waiting or running.

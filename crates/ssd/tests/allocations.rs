@@ -30,7 +30,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Allocations of a run of two flows with so many requests each, half of them reads.
+/// Allocations of a run of two flows with `requests` requests each, half of them reads.
 fn allocations(settings: &[&str], requests: u64, depth: Option<u32>) -> u64 {
     let list = |flow: u64| -> Vec<Request> {
         let one = |i: u64| if i % 2 == 0 { read(0, i * 7 % 200) } else { write(0, i * 3 % 200) };

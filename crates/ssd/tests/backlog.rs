@@ -289,7 +289,7 @@ fn work_does_not_grow_with_what_waits() {
             let at = next.fetch_add(1, Ordering::Relaxed);
             CASES.get(at).map(|case| (at, case))
         } {
-            // What a run costs at all is not part of a page operation.
+            // The fixed cost of a run is not part of a page operation.
             let base = count(at, SMALL, SMALL);
             let [few, many] = [(SMALL, SEVERAL), (LARGE, LARGE)].map(|(size, all)| {
                 let (instructions, operations) = count(at, size, all);

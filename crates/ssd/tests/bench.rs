@@ -7,7 +7,7 @@ use serde_json::Value;
 const SMALL: BenchPlan = BenchPlan { chips: 2, blocks: 2, cycles: 2, stress: 2_000, seed: 3 };
 
 fn of(name: &str) -> Value {
-    bench(name, &SMALL, &mut |_, _, _| true).expect("a chip that comes along")
+    bench(name, &SMALL, &mut |_, _, _| true).expect("an included chip")
 }
 
 fn number(value: &Value) -> f64 {
@@ -145,7 +145,7 @@ fn nothing_is_lost_beyond_the_first_reprogram() {
     let chip = of("c-mlc64");
     let curve = chip["program_disturb"]["rber_of_block_by_reprograms"].as_array().unwrap();
     assert_eq!(curve.len(), 101);
-    assert!(number(&curve[0]).abs() < 1e-12, "the first program is no reprogram");
+    assert!(number(&curve[0]).abs() < 1e-12, "the first program is not a reprogram");
     assert!(
         curve[1..].iter().all(|share| (number(share) - 0.5 / 128.0).abs() < 1e-12),
         "{curve:?}"
@@ -156,7 +156,7 @@ fn nothing_is_lost_beyond_the_first_reprogram() {
 fn the_first_error_comes_when_reads_have_added_as_much() {
     // Errors that come one by one at a rate: half of the blocks have one after ln 2 over the rate.
     let plan = BenchPlan { chips: 4, blocks: 100, cycles: 10, stress: 50_000, seed: 5 };
-    let chip = bench("b-mlc8", &plan, &mut |_, _, _| true).expect("a chip that comes along");
+    let chip = bench("b-mlc8", &plan, &mut |_, _, _| true).expect("an included chip");
     let states = chip["read_disturb"]["states"].as_array().unwrap();
     assert_eq!(states.len(), 6);
     for state in &states[1..] {

@@ -149,17 +149,17 @@ fn a_run_counts_to_its_last_program() {
     assert_eq!(count(&value["end"]["at_ns"]), 901 * PROGRAM);
     assert_eq!(buffer(&value, "drain_ns"), PROGRAM);
     assert!(!warnings(&value).contains(&"buffer-drained"));
-    // What the buffer kept follows the last request on the one die.
+    // The pages that the buffer kept are programmed on the one die after the last request.
     let value = serve(&buffered(16, 1.0, &[]), vec![write(0, 3), read(2 * PROGRAM, 5)]);
     assert_eq!(count(&value["end"]["at_ns"]), 2 * PROGRAM + READ + PROGRAM);
     assert_eq!(buffer(&value, "drain_ns"), PROGRAM);
-    // What was sent long ago adds nothing.
+    // A program that was sent long ago adds nothing.
     let value = serve(&buffered(16, 0.0, &[]), vec![write(0, 3), read(2 * PROGRAM, 5)]);
     assert_eq!(count(&value["end"]["at_ns"]), 2 * PROGRAM + READ);
     assert_eq!(buffer(&value, "drain_ns"), 0);
 }
 
-/// What needs no flash takes no time, and a result says so.
+/// A run without flash operations takes no time, and its result says so.
 #[test]
 fn a_run_that_needs_no_flash_is_said_to_have_no_rates() {
     let own = ["host.mode=queue-depth", "precondition.fill=none", "ftl.unmapped-read=zero"];
@@ -479,13 +479,14 @@ fn a_flush_waits_for_all_before_it() {
     for script in [late, forced] {
         assert_eq!(buffer(&serve(&buffered(4, 1.0, &timed), script), "absorbed"), 0);
     }
-    // What was trimmed before it nobody waits for.
+    // A flush does not wait for pages that were trimmed before it.
     let trimmed =
         vec![write(0, 0), write(1, 1), trim(2, 0), flush(3), trim(4, 0), flush(PROGRAM + 3)];
     let value = serve(&buffered(4, 1.0, &[volatile]), trimmed);
     assert_eq!((programs(&value), class_of(&value, "flush").max), (1, PROGRAM));
     assert_eq!(class_of(&value, "flush").mean, PROGRAM as f64 / 2.0);
-    // What is written over after a flush is written twice, whatever the buffer could absorb.
+    // A page that is written again after a flush is programmed twice, even if the buffer could
+    // absorb the second write.
     let over = vec![write(0, 0), flush(1), write(2, 0), flush(3), write(4, 0)];
     let value = serve(&buffered(4, 1.0, &[volatile]), over.clone());
     assert_eq!((programs(&value), buffer(&value, "absorbed")), (3, 0));
@@ -495,11 +496,11 @@ fn a_flush_waits_for_all_before_it() {
     assert_eq!((programs(&value), buffer(&value, "absorbed")), (1, 2));
 }
 
-/// Random requests, several at a time, on a drive that never collects garbage (a page on the move is
-/// in two places), whatever its buffer: when a flush is done, every write before it is; and what was
-/// written before it, and neither written nor trimmed after, lies in flash unless the buffer survives a
-/// loss of power. Pages are trimmed before most writes, so that an old copy cannot stand for the new
-/// one.
+/// Random requests, several at a time, on a drive that never collects garbage (a page on the move
+/// is in two places), with any buffer. When a flush is done, every earlier write is done. Pages
+/// written before it, and not written or trimmed after, are in flash unless the buffer survives a
+/// loss of power. Pages are trimmed before most writes, so that an old copy cannot stand for the
+/// new one.
 #[test]
 fn no_flush_is_early() {
     let (mut waited, mut looked) = (0, 0);
@@ -592,12 +593,13 @@ fn the_controller_has_what_is_on_its_way() {
     // A write of half a page needs the other half: it waits for the die, and not for the page.
     assert_eq!(of(&[wait], half(at, Op::Write)), (2 * PROGRAM - at + READ, (0, 1)));
     assert_eq!(of(&[memory], half(at, Op::Write)), (2 * PROGRAM - at, (1, 0)));
-    // Through the port of a buffer that takes time: the page that was sent is there as well, but half
-    // of a page that was only written in half is not.
+    // Through the port of a buffer that takes time: a sent page is there as well, but half of a
+    // page that was only half written is not.
     let timed = [&TIMES[..], &["buffer.size=16KiB"]].concat();
     let own = [&timed[..], &[memory]].concat();
     assert_eq!(of(&own, read(at, 3)), (MOVE + LATENCY, (0, 0)));
-    // What nobody wrote is made up in memory: so many bytes go through the port as are asked for.
+    // Pages that nobody wrote are made up in memory: the port carries the bytes that the request
+    // asks for.
     let own = [&timed[..], &["ftl.unmapped-read=zero"]].concat();
     let second_half = bytes(at, Op::Read, 5 * PAGE + PAGE / 2, PAGE / 2);
     assert_eq!(of(&own, second_half), (MOVE / 2 + LATENCY, (0, 0)));

@@ -1,4 +1,4 @@
-//! Whose turn it is on a channel: a few operations, and times by hand.
+//! The turns on a channel: a few operations, and times by hand.
 
 use crate::common::{class_of, drive, read, serve};
 use floatgate_ssd::sim::Sim;
@@ -75,7 +75,7 @@ impl Victim for Once {
     }
 }
 
-/// What is reprogrammed sends nothing, so that nobody's turn is through when that is done.
+/// A reprogram sends nothing, so its end does not end a turn.
 #[test]
 fn reprogramming_has_no_turn_to_pass_on() {
     // On die 0, in us: a command 1000-1001, then six pages are sensed and two programmed, until 2321. A

@@ -1,5 +1,5 @@
-//! Why did it take so long, and for whom was it done? Waits by the source that they are booked to,
-//! and erases by the demand that forced them, each made by hand.
+//! Do waits and erases have the right cause? Waits by the source that they are booked to, and
+//! erases by the demand that forced them, each made by hand.
 
 use crate::common::{Class, PAGE, bytes, class_of, count, drive, read, serve, write};
 use floatgate_ssd::{Drive, NoCache, run};
@@ -71,7 +71,7 @@ fn the_wait_for_a_free_block_is_behind_garbage_collection() {
     }
 }
 
-/// A page is locked while a partial write reads its old content; whoever asks for the page meanwhile
+/// A page is locked while a partial write reads its old content. A request for the page meanwhile
 /// waits for the host, as nobody else locks pages.
 #[test]
 fn the_wait_for_a_locked_page_is_behind_the_host() {
@@ -98,10 +98,10 @@ fn the_wait_for_a_locked_page_is_behind_the_host() {
 const LINES: [&[&str]; 2] =
     [&["host.queue-limit=1"], &["buffer.kind=write-back", "buffer.size=4KiB"]];
 
-/// Writes at once, on a drive that serves one after the other. Nothing but their programs and erases takes
-/// time, so each waits for the programs of those before it, which are the host's, and for the erases
-/// before it and its own, which are garbage collection's. That is also so where it stands in line behind
-/// a write that waits for space.
+/// Writes at once, on a drive that serves one after the other. Only their programs and erases take
+/// time. So each waits for the host's programs of those before it, and for garbage collection's
+/// erases before it and its own. That is also so where it stands in line behind a write that waits
+/// for space.
 #[test]
 fn who_stands_in_line_behind_a_wait_for_space_waits_behind_garbage_collection() {
     for line in LINES {
@@ -239,9 +239,10 @@ fn a_block_that_wear_levelling_opens_is_a_demand_of_wear_levelling() {
     assert_eq!(demands(&value), json!([4, 0, 0, 0, 0]));
 }
 
-/// A block of cold data that is read twice, which is all that it endures. Its refresh opens the seventh
-/// block. If others go first after each of its operations, one block is collected for it before it
-/// gives back its own; if it keeps its die, nothing needs to be collected any more when it is done.
+/// A block of cold data that is read twice, which is all that it endures. Its refresh opens the
+/// seventh block. If others go first after each of its operations, one block is collected for it
+/// before it gives back its own. If it keeps its die, nothing needs to be collected any more when
+/// it is done.
 #[test]
 fn a_block_that_a_refresh_opens_is_a_demand_of_refreshes() {
     for (preemptible, needed) in [("yes", 1), ("no", 0)] {
@@ -255,8 +256,8 @@ fn a_block_that_a_refresh_opens_is_a_demand_of_refreshes() {
     }
 }
 
-/// Parts of one page, read and written by turns, as many as there are: each waits once for those before
-/// it, and is not asked again whenever one of them is through.
+/// As many parts of one page as there are, read and written in turn. Each waits once for those
+/// before it, and is not asked again whenever one of them ends.
 #[test]
 fn who_waits_for_a_page_waits_once() {
     for depth in [64, 1024, 4096] {

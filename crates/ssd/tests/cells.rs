@@ -71,8 +71,8 @@ fn single(drive: &Drive, page: u64) -> (u64, f64, f64, f64) {
 
 #[test]
 fn the_rate_says_how_finely_a_page_is_sensed_to_the_nanosecond() {
-    // What each page type needs follows from the equations; the limits keep away from the rates by
-    // more than the table of a run may err.
+    // The needs of each page type follow from the equations. The limits keep away from the rates by
+    // more than the possible error of a run's table.
     let cell = Cell::new(2, 3000.0);
     let needed = |page_type: usize, step: f64| {
         let rber = cell.rber(page_type, step, 2999.0, 8760.0);
@@ -120,7 +120,7 @@ fn energy_follows_the_attempts() {
 #[test]
 fn a_bus_carries_the_bit_planes() {
     // Eq. 2 for an upper page: two boundaries sensed three times take three times as long in the
-    // array; 6 references need 3 bit planes, and 2 need 2, so one page more crosses the bus.
+    // array. Six references need 3 bit planes, and 2 need 2, so one page more crosses the bus.
     let page = 8_192.0;
     let with = |start: &str| {
         let start = format!("reliability.read-start={start}");
@@ -527,7 +527,7 @@ fn toml_of(drive: &Drive) -> String {
     toml::to_string(&resolved).expect("it is a drive file")
 }
 
-/// Where every read takes the time of the quickest sensing, errors cost no time.
+/// If every read takes the time of the quickest sensing, errors cost no time.
 #[test]
 fn an_ideal_drive_senses_once() {
     let needs = ["reliability.correctable=[3.5e-3, 7e-3, 1e-2]", "reliability.read-start=needed"];

@@ -1,4 +1,4 @@
-//! What a policy's option makes it choose, by hand. That every option does something at all is in
+//! The choices of a policy with an option, by hand. That every option does something at all is in
 //! `options.rs`.
 
 use crate::common::{class_of, close, count, drive, flush, read, serve, write};
@@ -24,8 +24,8 @@ fn writes(pages: &[u64]) -> Vec<Request> {
     (0..).zip(pages).map(|(i, &page)| write(i * LATER, page)).collect()
 }
 
-/// How many pages moved out of the first victim of those blocks, whose collection one more write
-/// sets off: a read that comes just after it has begun waits for the rest of it.
+/// Pages moved out of the first victim of those blocks, whose collection one more write starts. A
+/// read that comes just after it has begun waits for the rest of it.
 fn moved_of(victim: &str, blocks: [[u64; 4]; 6], last: u64) -> u64 {
     let mut script = writes(blocks.as_flattened());
     script.push(write(24 * LATER, last));
@@ -40,9 +40,9 @@ fn moved_of(victim: &str, blocks: [[u64; 4]; 6], last: u64) -> u64 {
 }
 
 fn moved_first(victim: &str) -> u64 {
-    // The blocks, and after them the write that sets off the collection. By then the drive has
-    // lost nine pages: the second block the first of them, the first block three until the fourth,
-    // the fifth block the fifth, and the sixth block four until the ninth.
+    // The blocks, and after them the write that sets off the collection. By then the drive has lost
+    // nine pages. The second block lost the first, the first block three until the fourth, the
+    // fifth block the fifth, and the sixth block four until the ninth.
     let pages = [
         [0, 1, 2, 3],
         [4, 5, 6, 7],

@@ -88,8 +88,9 @@ fn a_buffer_that_answers_at_once_is_asked_again_at_once() {
     assert_eq!(count(&value["end"]["at_ns"]), 50 * PROGRAM);
 }
 
-/// What a buffer answers at once makes a place at once, whoever asks first: a loop of one request and one
-/// of three fill four pages by turns, two and two. Two writes of the second are left to wait.
+/// A write that a buffer answers at once frees a place at once, for any flow that asks first. A
+/// loop of one request and one of three fill four pages in turn, two and two. Two writes of the
+/// second are left to wait.
 #[test]
 fn loops_that_are_answered_at_once_go_by_turns() {
     for own in
@@ -148,8 +149,8 @@ fn a_buffer_beside_a_loop_keeps_what_it_may_keep() {
     assert_eq!(count(&value["buffer"]["absorbed"]), 396);
 }
 
-/// The last request of the workload may be answered at once, by the buffer, long after the loops are over:
-/// nobody asks for anything then, and what waits to be programmed with others is programmed all the same.
+/// The buffer may answer the last request of the workload at once, long after the loops are over.
+/// Nobody asks for anything then, and the pages that wait for others are programmed all the same.
 #[test]
 fn a_run_ends_though_its_last_request_is_answered_at_once() {
     let own = ["buffer.size=256KiB", "geometry.planes-per-die=2", "ftl.program-planes=2"];

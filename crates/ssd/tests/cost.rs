@@ -70,9 +70,9 @@ fn agcr_follows_its_figure() {
     let drive = priced(&["policy cost=agcr"]);
     let script = [('w', 1), ('w', 1), ('r', 1), ('r', 1), ('r', 1), ('w', 1), ('r', 1), ('w', 1)];
     let (latencies, value) = one_by_one(&drive, &script);
-    // First write high; second write-only, low; a read of a low copy, interleaved; the next makes
-    // it read-only and asks for a re-write, done in the pause; then reads are quick; a write and a
-    // write after a read are interleaved.
+    // First write high; second write-only, low; a read of a low copy, interleaved. The next read
+    // makes it read-only and asks for a re-write, done in the pause; then reads are quick. A write
+    // and a write after a read are interleaved.
     assert_eq!(latencies, [800, 450, 310, 310, 70, 600, 170, 600]);
     assert_eq!(count(&value["flash"]["program"]["rewrite"]), 1);
     assert_eq!(count(&value["flash"]["read"]["rewrite"]), 1);
@@ -282,7 +282,7 @@ fn ideal_takes_the_best_of_both() {
 
 // ── All of them ─────────────────────────────────────────────────────────────────────────────────
 
-/// Where all levels cost the same, regulating them changes nothing, to the nanosecond.
+/// If all levels cost the same, regulating them changes nothing, to the nanosecond.
 #[test]
 fn equal_costs_make_all_policies_equal() {
     let own = [

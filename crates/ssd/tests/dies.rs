@@ -1,4 +1,5 @@
-//! What a die does first, and what may interrupt it: each mechanism against its law.
+//! The order of operations on a die, and the suspension of operations: each mechanism against its
+//! formula.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
@@ -61,7 +62,7 @@ fn writes_starve_under_a_flood_of_reads_unless_there_is_a_bound() {
         assert_eq!(writes.queue[1..], [0.0; 5], "all of it behind the host");
         assert!(reads.max < starved.max, "reads wait for 20 programs more, and writes for none");
     }
-    // So many reads, after the one that runs when it comes.
+    // Each count of reads, after the one that runs when they come.
     for reads in [1, 20, 300] {
         let (_, writes) = under_flood(&format!("bounded-read-first:reads={reads}:wait=1h"));
         assert!((reads * READ..(reads + 1) * READ).contains(&(writes.min - PROGRAM)));
@@ -118,7 +119,7 @@ fn a_read_waits_for_a_suspend_and_no_longer() {
         let order = format!("policy order={order}");
         serve(&[&[order.as_str()], suspend].concat())
     };
-    // Whatever the order, a read waits for a whole erase.
+    // In any order a read waits for a whole erase.
     let plain = class_of(&with("read-first", &[]), "read");
     assert!(plain.max > ERASE && plain.max <= ERASE + READ, "{}", plain.max);
     let value = with("read-first", &[SUSPEND]);
@@ -133,7 +134,7 @@ fn a_read_waits_for_a_suspend_and_no_longer() {
     let of = |verb: &str| value["flash"]["suspends"][verb]["gc"].as_u64().unwrap();
     assert!(of("program") > 100 && of("erase") > 100);
     assert!(value["flash"]["suspends"]["program"]["host"].as_u64().unwrap() > 100);
-    // Whose turn it is does not change what a drive without it does.
+    // An order changes nothing on a drive without a mechanism that it controls.
     let fifo = [with("fifo", &[]), with("fifo", &[SUSPEND])].map(|v| v["host"].to_string());
     assert_eq!(fifo[0], fifo[1], "first come, first served: nothing is interrupted");
     assert!(with("fifo", &[])["flash"]["suspends"].is_null());
@@ -166,7 +167,7 @@ fn urgent_reads_interrupt_what_is_not_urgent() {
     assert_eq!(reads.max, plain);
 }
 
-/// What is interrupted is late after a while, and goes on before reads.
+/// A suspended operation is overdue after a while, and then resumes before reads.
 #[test]
 fn what_is_interrupted_goes_on_within_its_bound() {
     let order = "policy order=bounded-read-first:reads=1000000:wait=5ms";
@@ -230,7 +231,7 @@ fn a_suspend_takes_the_power_of_what_is_interrupted() {
 
 // ── The cache register ─────────────────────────────────────────────────────────────────────────
 
-/// A channel that carries a page of 4 KiB in so many nanoseconds, and commands in no time.
+/// A channel that carries a page of 4 KiB in `page_ns` nanoseconds, and commands in no time.
 fn bus(page_ns: u64) -> String {
     let rate = PAGE * 1_000_000 / page_ns;
     assert_eq!(rate * page_ns, PAGE * 1_000_000, "whole transfers");
@@ -308,7 +309,8 @@ fn a_page_in_the_register_waits_for_the_channel() {
     assert_eq!(r.queue[0] * 3.0, (READ + READ + 80_000) as f64);
 }
 
-/// What goes before a read all the same does not go before it twice: its data stay outside while a read waits.
+/// An operation that overtakes a read once does not do so twice: its data wait outside while a read
+/// waits.
 #[test]
 fn no_program_is_taken_in_while_a_read_waits() {
     let bus = bus(80_000);
@@ -385,7 +387,8 @@ fn mover(own: &[&str]) -> Vec<String> {
     base.iter().chain(own).map(|s| (*s).to_owned()).collect()
 }
 
-/// The channel carries what the host writes, and of what is moved one page in so many, out and in.
+/// The channel carries the data of the host, and of moved pages one in a certain number, out and
+/// in.
 #[test]
 fn the_channel_carries_only_what_is_moved_through_the_controller() {
     let page = 10_000_u64;
@@ -505,8 +508,8 @@ fn moves_inside_a_plane_need_a_channel_and_single_pages() {
     assert!(refused(&own).contains("moves one page"));
 }
 
-/// The worst page of a run: one that was programmed a year before, was moved inside its plane as often as it may
-/// be, and has the errors of every block that it lay in.
+/// The worst page of a run. It was programmed a year before, was moved inside its plane as often as
+/// is allowed, and has the errors of every block that it was in.
 #[test]
 fn data_have_the_errors_of_every_block_that_they_lay_in() {
     let worst = |copyback: &[&str]| {
@@ -532,7 +535,7 @@ fn data_have_the_errors_of_every_block_that_they_lay_in() {
     assert!(thrice > either_wrong(either_wrong(old, fresh), 0.5 * fresh), "{thrice}");
 }
 
-/// Where a page has several mapping units it stays in the die only as a whole.
+/// A page with several mapping units uses copyback only as a whole.
 #[test]
 fn only_whole_pages_are_moved_inside_their_planes() {
     let units = ["geometry.page-size=16KiB", "ftl.mapping-unit=4KiB", "ftl.spare-factor=0.4"];

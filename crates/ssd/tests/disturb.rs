@@ -96,8 +96,9 @@ fn others_go_first_when_a_refresh_is_preemptible() {
     assert_eq!(took(&shared), took(&kept) + 20 * READ, "the twenty reads go in between");
 }
 
-/// Thirty pages of a block are read until they were found read-hot and have reached the limit of
-/// where they went; how long the next read waits for the refresh, in ns after the one before it.
+/// Thirty pages of a block are read until they are found read-hot and have reached the limit of
+/// their new place. Returns how long the next read waits for the refresh, in ns after the one
+/// before it.
 fn wait_for_hot_pages(policy: &str) -> (u64, Value) {
     const LIMIT: u64 = 60;
     let drive = drive_of(
@@ -144,7 +145,7 @@ fn refreshes_of_read_hot_pages_take_what_their_pages_take() {
     assert_eq!(64 * wordline, 224_000_000, "a whole block");
     assert_eq!(count(&value["flash"]["reprogram"]["refresh"]), 10);
     assert_eq!(value["capacity"]["low_density_blocks"], 1);
-    // The first of five limits has no interval, and to be reprogrammed is no refresh.
+    // The first of five limits has no interval, and a reprogram is not a refresh.
     assert_eq!(counter(&value, "intervals") as u64, 3);
     // Outside the pool it is a migration, and one.
     let (wait, value) = wait_for_hot_pages("ipr:pool=0");
@@ -205,8 +206,9 @@ fn erases_are_for_refresh_or_not() {
     }
 }
 
-/// A refresh of a full block takes a block and gives one back, so it needs no space, even if it comes
-/// when the drive is just short of it; whatever garbage collection erases is for what the host wrote.
+/// A refresh of a full block takes a block and gives one back, so it needs no space, even if it
+/// comes when the drive is just short of it. All erases of garbage collection are for the writes of
+/// the host.
 #[test]
 fn space_is_collected_for_whoever_keeps_it() {
     let drive = drive_of(

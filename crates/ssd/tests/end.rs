@@ -1,5 +1,5 @@
-//! Counts and time of one interval? What a run counts against the time in which it was done, whatever is
-//! under way or left to do when the run ends.
+//! Counts and time of one interval? Counts of a run against the time of the operations, with any
+//! operation under way or left when the run ends.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
@@ -52,16 +52,16 @@ fn drives(shapes: usize, own: &[&str]) -> Vec<(String, Drive)> {
     let mut all = Vec::new();
     for gc in COLLECTING {
         for shape in &SHAPES[..shapes] {
-            // Where a run ends is chance: some amid a move, some amid an erase.
+            // Chance decides where a run ends: some end amid a move, some amid an erase.
             all.extend([50, 401, 1_002, 1_773].map(|requests| with(gc, shape, requests)));
         }
     }
     all
 }
 
-/// Where every operation has one length and the bus takes no time, the commands that are counted took
-/// all the time that dies were busy, but for those that were under way, of which each die has one at most.
-/// A die is busy no longer than the run.
+/// If every operation has one length and the bus takes no time, the counted commands took all the
+/// time that dies were busy. The exception is the operations under way, at most one for each die. A
+/// die is busy no longer than the run.
 #[test]
 fn what_is_counted_took_the_time_that_dies_were_busy() {
     let (mut amid, mut left) = (0, 0);
@@ -158,8 +158,8 @@ fn what_is_under_way_counts_nowhere_whatever_dies_can_do() {
     assert!(finer > 2, "{finer} runs had reads that errors made finer");
 }
 
-/// The work left is told apart, with a warning above 1 % of the run, and what it makes of the run: a run of
-/// the same writes that goes on counts it.
+/// The work left is a number of its own, with a warning above 1 % of the run, and its effect is
+/// given. A run of the same writes that goes on counts it.
 #[test]
 fn the_work_left_stands_beside_the_result_and_in_a_warning() {
     let (mut warned, mut quiet) = (0, 0);

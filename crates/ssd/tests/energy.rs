@@ -27,7 +27,7 @@ fn joules(value: &Value, path: &str, micro: f64) {
     assert!((found - expected).abs() <= 1e-12 * expected, "{path}: {found}, expected {expected}");
 }
 
-/// What the parts of a result must come to, whatever ran.
+/// The sums that hold for the parts of every result.
 #[track_caller]
 fn adds_up(value: &Value) {
     let (all, split) = (&value["energy_joules"], &value["energy_split"]);

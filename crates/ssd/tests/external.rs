@@ -20,7 +20,7 @@ use workload::{List, Workload};
 /// The built-in greedy and fixed again, under names of their own: `own:greedy`, `own:fixed`.
 #[derive(Clone, Default)]
 struct Own {
-    /// What the code is today; a policy of unknown code cannot be found again.
+    /// The code of today; a policy of unknown code cannot be found again.
     code: Option<&'static str>,
     /// A greedy that wants blocks that free nothing.
     contrary: bool,
@@ -185,7 +185,7 @@ fn what_a_supplier_cannot_supply_is_refused_with_its_place() {
     assert!(shown.contains("--policy argument 1"), "{shown}");
     let shown = refused(&format!("{BASE}\n[policies]\nvictim = \"own:gredy\"\n"), &[]);
     assert!(shown.contains("no such thing") && shown.contains("test.toml:25:10"), "{shown}");
-    // Without a supplier of that name it is no name at all.
+    // Without a supplier of that name it is not a name at all.
     let shown = refused(BASE, &["victim=other:greedy"]);
     assert!(shown.contains("takes FAMILY=NAME"), "{shown}");
 }
@@ -272,7 +272,7 @@ fn wake(
     let mut sim = Sim::new(drive, ftl);
     let list = List::new("list", reads.iter().map(|at| read(*at, 8)).collect()).unwrap();
     sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
-    // What a timer had erased is neither collected nor refreshed.
+    // An erase that a timer asked for is neither collection nor refresh.
     assert_eq!(asked.load(Relaxed), 0, "wear levelling is asked after those");
     (sim, woken.load(Relaxed))
 }
@@ -292,8 +292,8 @@ fn a_policy_is_woken_while_the_host_has_requests() {
     }
 }
 
-/// What is planned for at once starts when the policy is woken: a read that comes a little later waits for
-/// eight pages to move, of 650 us each, and for an erase.
+/// A plan without a delay starts when the policy is woken. A read that comes a little later waits
+/// for eight pages to move, of 650 us each, and for an erase.
 #[test]
 fn what_a_timer_starts_begins_then() {
     let drive = drive::<&str>(&[]);
@@ -303,7 +303,7 @@ fn what_a_timer_starts_begins_then() {
 
 // ── Progress ────────────────────────────────────────────────────────────────────────────────────
 
-/// Whoever watches hears of a run every 2^14 requests, once, and may stop it there.
+/// An observer hears of a run every 2^14 requests, once, and may stop it there.
 #[test]
 fn progress_is_told_every_so_many_requests() {
     let drive = drive(&["workload.requests=40000"]);

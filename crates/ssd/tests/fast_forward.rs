@@ -174,8 +174,8 @@ fn a_throttle_holds_back_in_every_mode() {
     }
 }
 
-/// In an open loop nearly all writes of an overload wait at the gate at once. What they are expected
-/// to program is known from those that entered, not from all that came.
+/// In an open loop nearly all writes of an overload wait at the gate at once. The programs to
+/// expect are known from the writes that entered, not from all that came.
 #[test]
 fn an_open_loop_that_piles_up_keeps_its_rate() {
     let own = ["host.mode=timestamps", "policy throttle=static:target=20min"];
@@ -218,7 +218,7 @@ const YEAR: u64 = 365 * 86_400_000_000_000;
 #[test]
 fn longer_steps_are_the_same_life() {
     for (policy, share) in [
-        // What a period leaves unused is lost, and a longer one leaves less.
+        // The unused part of a period is lost, and a longer period leaves less.
         ("static:target=20min", 0.05),
         ("dynamic:target=20min:window=20s", 0.01),
         ("ready:target=20min:window=20s", 0.01),

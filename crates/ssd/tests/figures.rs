@@ -15,8 +15,9 @@ const LATER: u64 = 10_000_000;
 
 // ── Latencies ───────────────────────────────────────────────────────────────────────────────────
 
-/// A read of so many pages on one die takes as many times a read. Sizes are chosen so that each
-/// percentile is another one: as many requests lie below its size as its name says, and some more.
+/// A read of n pages on one die takes n times as long as a read of one. Sizes are chosen so that
+/// each percentile is another one: as many requests lie below its size as its name says, and some
+/// more.
 #[test]
 fn every_percentile_is_the_latency_below_which_its_share_lies() {
     let sizes = [(1, 60_000), (2, 35_000), (4, 4_500), (8, 450), (16, 45), (32, 5)];
@@ -59,7 +60,8 @@ fn page_latencies_are_means_over_pages() {
     let reads = (1 + (1 + 2 + 3)) as f64 / 4.0;
     let writes = ((1 + 2) + (1 + 2 + 3 + 4 + 5) + 1) as f64 / 8.0;
     assert_eq!(of(&value), [reads * READ as f64, writes * PROGRAM as f64]);
-    // What a buffer takes in takes no time, and what it sends to flash is no page of the host.
+    // A write that the buffer takes in takes no time, and a page that it sends to flash is not a
+    // page of the host.
     let buffered = drive(&["buffer.size=64KiB", "buffer.flush-above=0.0"]);
     assert_eq!(of(&serve(&buffered, script)), [reads * READ as f64, 0.0]);
     // Trims are neither; nothing has no mean but zero.
@@ -104,8 +106,8 @@ fn the_spread_of_erases_is_that_of_all_blocks() {
 
 // ── Energy ──────────────────────────────────────────────────────────────────────────────────────
 
-/// Energies that are no whole number of anything but femtojoules, and work of every source: each joule
-/// is where it was spent, and none is rounded away.
+/// Energies that are a whole number of femtojoules only, and work of every source: each joule is
+/// booked to its source, and none is rounded away.
 #[test]
 fn energies_of_odd_values_are_booked_to_their_sources() {
     let (sense, program, erase, out, into) =
@@ -234,12 +236,12 @@ fn age(shares: &[f64]) -> (u64, f64, bool) {
 }
 
 /// Write amplification is flat when the last third of all stretches agrees with the third before to
-/// half a percent, twice in a row. Here it goes to and fro between two values: from the third stretch
-/// to the fifth the thirds are one stretch each, and agree if the two do; at the sixth and seventh
-/// they are two each, which always agree.
+/// half a percent, twice in a row. Here it goes to and fro between two values. From the third
+/// stretch to the fifth the thirds are one stretch each, and agree if the two do. At the sixth and
+/// seventh they are two each, which always agree.
 #[test]
 fn flat_is_half_a_percent() {
-    // What one stretch with cold pages throughout comes to, and so what a share of it does.
+    // The value of one stretch with cold pages throughout, and so the value of a share of it.
     let whole = age(&[1.0 - 2.0 * COLD as f64 / STRETCH as f64; 8]).1 - 1.0;
     // All of the sixteen blocks but the free and the open ones take part in a turn.
     let slots = 13.0 * 8.0;

@@ -41,7 +41,7 @@ fn flow(name: &str, weight: u32, requests: Vec<Request>) -> MergedPart {
     MergedPart { flow: Some((name.into(), weight)), ..MergedPart::new(list) }
 }
 
-/// A flow that always has so many requests outstanding, up to a time.
+/// A flow that always has `depth` requests outstanding, up to a time.
 fn saturated(name: &str, weight: u32, depth: u32, until: Dur, seed: u64) -> MergedPart {
     let closed = Some(ClosedLoop { depth, until: Some(until) });
     MergedPart { closed, ..flow(name, weight, reads(200_000, seed)) }
@@ -82,7 +82,7 @@ fn saturated_flows_share_requests_of_one_size_as_their_weights() {
     ] {
         let value = serve(&on(&[&format!("policy arbitration={policy}")]), parts());
         let done = ["one", "two", "four"].map(|name| requests(&value, name));
-        // What a flow has outstanding as the time is over is answered, too, whoever it is.
+        // Requests that a flow has outstanding as the time is over are answered, too, for any flow.
         let (all, rest) = (done.iter().sum::<f64>(), 64.0);
         assert!(all > 100_000.0, "{all}");
         let weights: f64 = shares.iter().sum();
@@ -195,8 +195,8 @@ fn fair_bounds_the_slowdown_of_a_light_tenant_and_merge_does_not() {
     }
 }
 
-/// Of a flow that comes from two places the request goes in that arrived first, whichever place it
-/// stands at: by hand, on a die that takes 50 us for each read and has one place.
+/// Of a flow that comes from two places, the request that arrived first enters first, from either
+/// place. This is computed by hand, on a die that takes 50 us for each read and has one place.
 #[test]
 fn of_a_flow_with_an_open_and_a_closed_part_what_came_first_goes_first() {
     // The other flow takes the place at once; the closed part of `a` asks at 0 and whenever it is
@@ -242,8 +242,9 @@ fn a_flow_has_no_more_inside_than_its_depth() {
     };
     // All of `a` at once, and `b` behind it on every die: 50 + 50 - 10 us.
     assert_eq!(done(None, &[]), [(50.0, 50.0), (90.0, 90.0)]);
-    // Two at a time: 50, 100, 150, 200 us, and `b` waits on the two dies that `a` keeps busy until 50 us
-    // alone; what `a` sends then stands behind those of `b` that come at 10 us, until 60 us.
+    // Two at a time: 50, 100, 150, 200 us, and `b` waits on the two dies that `a` alone keeps busy
+    // until 50 us. The next requests of `a` then wait behind those of `b` that come at 10 us, until
+    // 60 us.
     let [(a, longest), (b, _)] = done(Some(2), &[]);
     assert_eq!((b, longest), ((6.0 * 50.0 + 2.0 * 90.0) / 8.0, 210.0));
     assert_eq!(a, (2.0 * (50.0 + 110.0 + 160.0 + 210.0)) / 8.0);
@@ -263,7 +264,7 @@ fn a_flow_has_no_more_inside_than_its_depth() {
     let parts = |name| vec![MergedPart { closed, ..flow(name, 1, together(0..200)) }];
     let value = serve(&on(&own), parts("a"));
     assert_eq!(requests(&value, "a"), 4.0 + 2.0 * 19.0);
-    // Where requests stand in one line nobody can pass, and a depth would hold all back.
+    // Requests in one line cannot pass each other, and a depth would hold all back.
     let workload = Box::new(Merge::new("it", parts("a")).unwrap());
     let said = run(&on(&own[1..]), workload, &mut NoCache, &mut |_| true).unwrap_err().to_string();
     assert!(said.contains("`a` has a depth") && said.contains("arbitration=round-robin"), "{said}");
@@ -281,14 +282,14 @@ fn each_flow_thinks_for_itself() {
     rows(&own, parts, &mut |arrival, latency| seen.push((arrival / 1000, latency / 1000)));
     seen.sort_unstable();
     assert_eq!(seen, [(0, 50), (0, 50), (150, 50), (350, 50)]);
-    // Both are answered at 50 us, `a` first, and think for no time: the second request of `a` is on its
-    // die before that of `b` comes, however urgent, which takes 100 us then.
+    // Both are answered at 50 us, `a` first, and think for no time. The second request of `a` is on
+    // its die before that of `b` comes, which takes 100 us then, although it is urgent.
     let parts = both([read(0, 0), read(0, 4)], [read(0, 2), urgent(read(0, 4))]);
     let value = serve(&own, parts);
     assert_eq!(["a", "b"].map(|name| mean(&value, name) / 1e3), [50.0, 75.0]);
 }
 
-/// Lists with every mode of arrival, one flow: whoever arbitrates, it is as it was.
+/// Lists with every mode of arrival, one flow: with any arbiter the result is the same.
 #[test]
 fn one_flow_under_any_arbiter_is_as_without() {
     let mut rng = Rng::named(5, "test/one-flow");
@@ -340,8 +341,8 @@ fn one_flow_under_any_arbiter_is_as_without() {
     }
 }
 
-/// What is counted by flow makes up the whole, and so do the rows of requests; each flow's delays add
-/// up to its mean.
+/// The counts of the flows add up to the whole, and so do the rows of requests; each flow's delays
+/// add up to its mean.
 #[test]
 fn flows_make_up_the_whole() {
     let mut writes: Vec<Request> = (0..2_000).map(|i| write(i * 40_000, i % 250)).collect();

@@ -84,7 +84,7 @@ fn so_do_those_of_a_buffer_and_of_what_needs_no_flash() {
     let all = class_of(&value, "write");
     assert_eq!((all.min, all.max), (writes, writes));
     assert_eq!(cause(&value, "write", "buffer"), (FILLED + 4_000) as f64);
-    // What holds nothing comes out of the drive's memory; so does what is in the buffer.
+    // A page that holds nothing comes from the drive's memory, and so does a page in the buffer.
     let value = serve(&buffered, vec![write(0, 3), read(0, 3), read(0, 5)]);
     let reads = 23_500 + HANDLED + FILLED + 4_000 + link;
     let all = class_of(&value, "read");
@@ -149,8 +149,8 @@ fn what_comes_first_goes_first() {
     assert_eq!(both("half"), [7 * 40_960, 8 * 40_960]);
 }
 
-/// What two cores are through with at one instant goes on in the order in which it came. Without a link
-/// nothing comes in between: a read finds the write that came before it on its way to flash.
+/// Requests that two cores finish at one instant continue in the order in which they came. Without
+/// a link nothing comes in between: a read finds the write that came before it on its way to flash.
 #[test]
 fn without_a_link_a_command_goes_on_at_once() {
     let own = ["controller.cores=2", "controller.read=2us", "controller.write=2us"];
@@ -174,8 +174,8 @@ fn the_link_and_the_port_of_a_buffer_work_side_by_side() {
     assert_eq!(class_of(&value, "read").max, programmed - 60_000 + READ + 40_960);
 }
 
-/// What needs no flash takes no time of its own: only a link, a controller or a buffer gives it some,
-/// however small. A run that took none says so, and no other run ends when it began.
+/// An operation without flash takes no time of its own: only a link, a controller or a buffer gives
+/// it some. A run that took none says so, and no other run ends when it began.
 #[test]
 fn a_run_takes_no_time_only_without_link_controller_and_buffer() {
     let own = [
@@ -246,7 +246,7 @@ fn commands_without_data_pass_the_port() {
     let kept = drive(&[&own[..], &["buffer.power-loss-protected=true"]].concat());
     let value = serve(&kept, vec![write(0, 1), flush(0)]);
     assert_eq!(class_of(&value, "flush").max, 40_960 + 4_000);
-    // What a trim gives up is given up when it comes, so a later write of the page stays.
+    // A trim takes effect when it comes, so a later write of the page survives.
     let value = serve(&buffered, vec![trim(0, 3), write(0, 3)]);
     assert_eq!(count(&value["flash"]["program"]["total"]), 1);
     assert_eq!(count(&value["checks"]["mapped"]), 1);
@@ -263,8 +263,9 @@ fn an_urgent_request_is_no_exception() {
     assert_eq!(number(&urgent["controller"]), (23_500 + HANDLED) as f64);
 }
 
-/// `NVMeVirt`'s constants of the 970 PRO: 21.5 us of firmware, 35.76 us in the array (6 us less or more by
-/// the type of the page), 4 KiB at 800 MB/s and at 3360 MB/s; long reads are bound by the link.
+/// `NVMeVirt`'s constants of the 970 PRO: 21.5 us of firmware, 35.76 us in the array (6 us less or
+/// more by the type of the page). 4 KiB move at 800 MB/s and at 3360 MB/s; the link bounds long
+/// reads.
 #[test]
 fn the_970_pro_is_as_published() {
     let own = ["geometry.blocks-per-plane=24", "ftl.logical-capacity=2GB", "host.mode=queue-depth"];
@@ -295,7 +296,7 @@ fn the_970_pro_is_as_published() {
     assert_eq!(class_of(&value, "write").min, 1_219 + 460 + 4_000);
 }
 
-/// What bounds a drive.
+/// The bounds of a drive.
 struct Bounds {
     channels: u64,
     dies: u64,
@@ -378,7 +379,7 @@ fn throughput_is_that_of_the_narrowest_place() {
         own.extend(bus.map(|_| {
             "timing.bus={ rate = \"800MT/s\", width-bits = 8, command = \"0ns\" }".to_owned()
         }));
-        // The rate at which 4 KiB take so many nanoseconds.
+        // The rate at which 4 KiB take `ns` nanoseconds.
         own.extend(link.map(|ns| format!("link.rate={}kB/s", 4_096_000_000 / ns)));
         if let Some((cores, taken)) = cores {
             own.push(format!("controller.cores={cores}"));

@@ -1,4 +1,4 @@
-//! Robust? What went wrong in other simulators on valid input, and must not here. Each test is
+//! Robust? Failures of other simulators on valid input, which must not occur here. Each test is
 //! named after the failure.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
@@ -28,7 +28,8 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
     worker.join().unwrap_or_else(|_| panic!("{what} fails (its message is above)"))
 }
 
-/// Where a result may be null: what this version does not compute, and what has no value.
+/// Values of a result that may be null: those that this version does not compute, and those that do
+/// not exist.
 const NULLS: [&str; 19] = [
     "/host/high",
     "/end/reason",
@@ -268,9 +269,9 @@ fn so_do_ten_thousand_others() {
     full_drives(1_000..11_000, 2_500);
 }
 
-/// Garbage collection and wear levelling of several planes may write to one block, and the die must
-/// program its pages in the order in which they were given away, not in that of the jobs: before
-/// it did, the flash referee stopped every other one of these runs.
+/// Garbage collection and wear levelling of several planes may write to one block. The die must
+/// program its pages in the order of their allocation, not in that of the jobs. Before it did, the
+/// check of flash commands stopped every other one of these runs.
 #[test]
 fn jobs_that_share_a_block_program_its_pages_in_order() {
     for own in [
@@ -455,9 +456,9 @@ fn a_late_arrival_is_exact() {
     assert_eq!(count(&value["end"]["at_ns"]), at + 50_000);
 }
 
-/// Writes that wait for space do not end the life of a drive that has lost a block, as long as it has
-/// those that it needs: 8 for 64 pages of data, two at which garbage collection stops and two that are
-/// open, of sixteen.
+/// Writes that wait for space do not end the life of a drive that has lost a block, if it has those
+/// that it needs. It has sixteen: 8 for 64 pages of data, two at which garbage collection stops and
+/// two that are open.
 #[test]
 fn a_drive_goes_on_with_the_blocks_that_it_needs() {
     let drive = drive(&[

@@ -19,7 +19,7 @@ const PLAIN: [&str; 7] = [
     "run.seed=7",
 ];
 
-/// What the plainest drive lacks: units of every kind, cost levels, quick and slow pages.
+/// Parts that the plainest drive lacks: units of every kind, cost levels, quick and slow pages.
 const WHOLE: [&str; 5] = [
     "geometry.channels=2",
     "geometry.chips-per-channel=2",
@@ -46,7 +46,7 @@ fn acting(info: &PolicyInfo) -> String {
     format!("policy {}={}{own}", info.family.name(), info.name)
 }
 
-/// Writes to few of so many pages, reads of these and of others, in bursts; some urgent.
+/// Writes to few of the `pages` pages, reads of these and of others, in bursts; some urgent.
 fn requests(pages: u32, seed: u64, with_urgent: bool) -> Vec<Request> {
     let mut rng = Rng::named(seed, "test/idle");
     let one = |i: u64| {
@@ -86,7 +86,7 @@ fn whole(drive: &Drive) -> Value {
     run_with(drive, Box::new(flows), &mut NoCache)
 }
 
-/// What was simulated, without the names of what was chosen: levels are names, too.
+/// The simulated values, without the names of the choices: levels are names, too.
 fn numbers(value: &Value) -> Value {
     let mut value = value.clone();
     let all = value.as_object_mut().unwrap();
@@ -97,7 +97,7 @@ fn numbers(value: &Value) -> Value {
     value
 }
 
-/// What is said of a policy that changes nothing, or of a part of one.
+/// The warning of a policy that changes nothing, or of a part of one.
 fn said(value: &Value, info: &PolicyInfo) -> Option<String> {
     let name = format!("`{}={}`", info.family.name(), info.name);
     let all = value["warnings"].as_array().unwrap().iter();
@@ -115,7 +115,7 @@ fn every_policy_changes_a_result_of_the_plainest_drive_or_says_that_it_does_not(
     for info in policies::all().filter(|info| info.name != info.family.default()) {
         let policy = acting(info);
         let Ok(drive) = on(&[&policy]) else {
-            // What does not fit is refused, with its reason.
+            // A policy that does not fit is refused, with its reason.
             let why = on(&[&policy]).expect_err("refused");
             assert!(why.contains("does not fit this drive: "), "{policy}: {why}");
             continue;
@@ -146,7 +146,7 @@ fn no_policy_is_called_idle_where_it_has_all_that_it_needs() {
     }
 }
 
-/// What of a policy is idle follows from its parameters, too.
+/// The parameters also decide which part of a policy is idle.
 #[test]
 fn a_parameter_that_changes_nothing_is_named() {
     let of = |own: &[&str]| -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Does every key do something? The keys come from the schema and the parameters from the list of
-//! policies, so a new one without an effect fails here. What counts is what a run shows: the
-//! configuration that it echoes is left aside, and rows are counted.
+//! policies, so a new one without an effect fails here. An effect is a change in the shown values
+//! of a run: the echoed configuration is left out, and rows are counted.
 
 use crate::common::{PAGE, bytes, read, try_drive, urgent, write};
 use floatgate_ssd::config::schema;
@@ -198,8 +198,8 @@ fn tenants() -> Vec<MergedPart> {
     vec![tenant("many", 8, 4), tenant("few", 2, 1)]
 }
 
-/// What a run shows: the result without what it echoes and what the clock says, and how many rows
-/// each table has.
+/// The shown values of a run: the result without the echoed configuration and the clock, and the
+/// number of rows of each table.
 fn shown(drive: &Drive, load: Load) -> Result<String, String> {
     let made: Box<dyn Workload> = match load {
         Load::Pattern(pattern) => generator(drive, pattern).map_err(|e| e.to_string())?,
@@ -230,7 +230,7 @@ fn shown(drive: &Drive, load: Load) -> Result<String, String> {
 struct Runs(BTreeMap<String, Result<String, String>>);
 
 impl Runs {
-    /// What is shown; a drive that is refused shows why.
+    /// The shown values; for a refused drive, the reason.
     fn of(&mut self, name: &str, settings: &[&str]) -> &Result<String, String> {
         let key = format!("{name} {settings:?}");
         self.0.entry(key).or_insert_with(|| {
@@ -465,7 +465,7 @@ fn every_key_of_a_drive_file_shows() {
     let listed: Vec<&str> =
         SEEN.iter().map(|(key, ..)| *key).chain(UNSEEN.iter().map(|(key, _)| *key)).collect();
     for key in &listed {
-        assert!(known.contains(key), "`{key}` is no key any more");
+        assert!(known.contains(key), "`{key}` is no longer a key");
     }
     for key in &found {
         assert!(listed.contains(&key.as_str()), "`{key}`: what does it do, and where is it seen?");
@@ -482,7 +482,7 @@ fn every_key_of_a_drive_file_shows() {
 
 // ── Parameters of policies ──────────────────────────────────────────────────────────────────────
 
-/// What parameters are set to while another one is changed, so that they come to bear.
+/// Values of parameters while another one is changed, so that each has an effect.
 const BASE: &[(Family, &str, &str)] = &[
     (Family::ReadDisturb, "limit", "60"),
     (Family::ReadDisturb, "low-limit", "120"),

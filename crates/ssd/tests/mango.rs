@@ -63,7 +63,7 @@ fn what_is_passed_over_fills_its_bound_and_no_more() {
     }
 }
 
-/// Which pages are fast is a matter of their times, not of their numbers.
+/// The times of pages decide which are fast, not their numbers.
 #[test]
 fn urgent_writes_find_the_fast_pages_wherever_they_are() {
     let settings = [
@@ -176,8 +176,8 @@ fn a_drive_that_the_code_does_not_fit_is_refused() {
     assert!(fault.contains("three pages"), "{fault}");
 }
 
-/// On cells of one bit urgent writes have blocks of their own, and overtake others if the order says
-/// so: one waits for the program that has begun, and takes its 600 us.
+/// On cells of one bit urgent writes have blocks of their own, and overtake others if the order
+/// allows it. One waits for the program that has begun, and takes its 600 us.
 #[test]
 fn an_urgent_write_overtakes_on_cells_of_one_bit() {
     for (order, microseconds) in [("priority", 1_200), ("fifo", 7 * 600)] {

@@ -1,7 +1,7 @@
 //! Right number? Latencies, rates and waits, each expectation computed from the configuration.
 //!
 //! Notation of the comments: tR, tPROG, tBERS are the array times of a read, a program and an
-//! erase; c is the command on the bus and x the transfer of one page.
+//! erase. c is the command on the bus and x the transfer of one page.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
@@ -383,7 +383,7 @@ fn sequential_bandwidth_is_the_least_of_bus_dies_and_host() {
     ] {
         for (op, array) in [("read", tr), ("write", tprog)] {
             let t = f64::from(array) * 1e3;
-            // What one page takes of each: a channel, a die, a place in the queue.
+            // The time that one page takes of each: a channel, a die, a place in the queue.
             let one = c + x + t;
             let channel = channels as f64 / (c + x);
             let dies = (channels * chips) as f64 / one;
@@ -569,7 +569,7 @@ fn more_arrivals_than_service_is_called_so() {
             .unwrap_or_else(|| panic!("{text}"));
         close("outstanding", outstanding, 1000.0, 0.01);
     }
-    // Whoever waits for completions cannot come too often.
+    // A client that waits for completions cannot come too often.
     let settings = ["host.mode=queue-depth", "host.queue-depth=256", "precondition.fill=full"];
     assert!(!is_overloaded(&serve(&drive(&settings), reads_at(std::iter::repeat_n(0, 10_000)))));
 }
@@ -578,7 +578,7 @@ fn more_arrivals_than_service_is_called_so() {
 fn bursts_that_the_drive_works_off_are_no_overload() {
     let drive = drive(&["precondition.fill=full"]);
     let ms = 1_000_000;
-    // Every 100 ms so many at once, 50 us each; the last burst is the end of the run.
+    // A burst of `size` requests every 100 ms, 50 us each; the last burst is the end of the run.
     for (bursts, size) in [(3, 1_900), (20, 500), (4, 1_000)] {
         let times = (0..bursts).flat_map(|burst| (0..size).map(move |_| burst * 100 * ms));
         let value = serve(&drive, reads_at(times));
@@ -639,9 +639,9 @@ fn a_closed_loop_keeps_its_depth() {
 
 /// Eight blocks of four pages on one die, half of them spare, and 24 writes that fill six of the
 /// blocks: the next write opens the last but one. In every block `valid` pages are never written
-/// again, while the others hold the same few pages over and over, so that the first block is the
-/// victim and has `valid` pages to move. They take the last free block, so the second block is
-/// reclaimed too ([`reclaimed`]). Also gives a page of the last block, and one that moves.
+/// again, while the others hold the same few pages over and over. So the first block is the victim
+/// and has `valid` pages to move. They take the last free block, so the second block is reclaimed
+/// too ([`reclaimed`]). Also gives a page of the last block, and one that moves.
 fn before_collection(own: &[&str], valid: u64) -> (Drive, Vec<Request>, u64, u64) {
     let mut settings = vec![
         "geometry.blocks-per-plane=8",
@@ -664,7 +664,7 @@ fn reclaimed(valid: u64) -> u64 {
     if valid == 0 { 1 } else { 2 }
 }
 
-/// How long the first of them takes. Whoever waits then goes before the second.
+/// How long the first of them takes. A waiting request then goes before the second.
 fn collection(valid: u64) -> u64 {
     valid * (READ + PROGRAM) + ERASE
 }

@@ -1,6 +1,6 @@
-//! Does every option of every policy do something? The list of policies says which there are; here each
-//! has a workload on which its values are told apart by what the drive did. What exactly a value
-//! makes a policy choose is in the policy's own tests, and in `choices.rs`.
+//! Does every option of every policy do something? The list of policies says which there are; here
+//! each has a workload on which its values are told apart by what the drive did. Tests of each
+//! policy, and `choices.rs`, check the choices that a value leads to.
 
 use crate::common::{PAGE, bytes, drive, urgent};
 use floatgate_ssd::record::{RunTable, Sink};
@@ -119,7 +119,7 @@ const SHORT_LIFE: Scene = (
     bursts,
 );
 
-/// What a dynamic throttle needs to have a few epochs there.
+/// Settings with which a dynamic throttle has a few epochs there.
 const EPOCHS: &str = "target=60s:period=100ms:window=500ms:history=20s";
 /// The same, with epochs that are selected again and again.
 const SELECTING: &str = "target=60s:period=100ms:window=500ms:history=20s:misses=1:miss=1";
@@ -279,7 +279,7 @@ fn throttles() -> Vec<Row> {
             of(policy, "pages", &["host", "nand"], EPOCHS),
         ]);
     }
-    // Cells recover within hours. What the drive has is one of the two, so it takes both drives to
+    // Cells recover within hours. The drive's cells are one of the two, so it takes both drives to
     // tell all three apart.
     let slow =
         ((SHORT_LIFE.0, slow_bursts as Work), "target=7d:period=1000s:window=5000s:history=3d");

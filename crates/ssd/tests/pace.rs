@@ -37,7 +37,7 @@ fn steady(own: &[&str]) -> Value {
 fn longest(value: &Value) -> u64 {
     let flash = &value["flash"];
     let longest = count(&flash["gc_wait_max_ns"]);
-    // What a write waits for space is a part of that.
+    // The time that a write waits for space is a part of that.
     assert!(flash["space_wait_max_ns"].is_null() || count(&flash["space_wait_max_ns"]) <= longest);
     longest
 }
@@ -56,9 +56,9 @@ fn at(rate: f64, share: f64, arrivals: &str, pace: &str) -> Value {
     steady(&["host.mode=timestamps", &arrivals, &pace])
 }
 
-/// At 80 % of what the drive sustains no write waits behind collection longer than for one erase and two
-/// moves, whether writes are spaced evenly or come at random; and the mean write takes less than where
-/// blocks are collected as fast as they can be.
+/// At 80 % of the sustained rate no write waits behind collection longer than for one erase and two
+/// moves, with even and with random arrivals. The mean write takes less than if blocks are
+/// collected as fast as possible.
 #[test]
 fn below_what_a_drive_sustains_no_write_waits_long_behind_collection() {
     let [burst, paced] = PACES.map(sustained);
@@ -149,8 +149,8 @@ fn modern_drives_keep_writes_from_waiting_for_whole_victims() {
     keeps_the_law("early", &mut Memory::default(), early, most_of_modern());
 }
 
-/// All combinations of marks that are allowed, of few blocks to spare and of more, on one die and on eight;
-/// with the pages of the preset as well as with larger ones.
+/// All allowed combinations of marks, of few blocks to spare and of more, on one die and on eight.
+/// Pages are those of the preset, and larger ones.
 #[test]
 #[cfg_attr(not(feature = "verify"), ignore = "slow: run by `make verify`")]
 fn every_drive_that_is_allowed_keeps_writes_from_waiting_for_whole_victims() {

@@ -22,8 +22,9 @@ fn merged(value: &Value) -> u64 {
 
 #[test]
 fn a_plane_does_one_thing_at_a_time() {
-    // Pages that are asked for at the same instant; the commands that they take where planes may
-    // work together on any pages, and where only on the same page of a block: pages 2 n and 2 n + 1.
+    // Pages that are requested at the same instant, and the commands that they take. The first
+    // count is for planes that may work together on any pages. The second is for the same page of a
+    // block: pages 2 n and 2 n + 1.
     for (pages, any, aligned) in [
         (&[0, 1][..], 1, 1),
         (&[0, 2], 2, 2),

@@ -1,8 +1,8 @@
 //! Real input? Whole public traces on the AGCR drive: every request served, every law kept.
 //!
-//! The folder with the traces is named by `FLOATGATE_TRACES`. Nobody has to have them, so these tests
-//! are ignored unless asked for: `cargo test -- --ignored`, as `make test` does where that is set. What
-//! is expected is what the folder's README says of each trace.
+//! The folder with the traces is named by `FLOATGATE_TRACES`. Nobody has to have them, so these
+//! tests are ignored unless asked for: `cargo test -- --ignored`, as `make test` does where that is
+//! set. Expected values are those of the folder's README for each trace.
 
 #![allow(clippy::disallowed_methods, reason = "tests may ask where files are")]
 
@@ -19,7 +19,7 @@ fn trace(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("{name} is in no folder that FLOATGATE_TRACES names"))
 }
 
-/// What the README says: reads, and bytes read and written as printed there.
+/// Values of the README: reads, and bytes read and written as printed there.
 struct Known {
     requests: u64,
     read_percent: f64,
@@ -54,7 +54,7 @@ fn replay(name: &str, known: &Known, settings: &[&str]) -> (Value, Class, Class)
     // AGCR's medium level: no read below 170 us, no write below 600 us.
     assert!(r.min >= 170_000 && w.min >= 600_000);
     println!(
-        "{name}: read {:.1} us (p99 {} us), write {:.1} us (p99 {} us), WAF {:.4}; of the mean \
+        "{name}: read {:.1} us (p99 {} us), write {:.1} us (p99 {} us), {:.4} WAF. Of the mean \
          read {:.1} us array, {:.1} us behind the host, {:.1} us behind GC; {:?}",
         r.mean / 1e3,
         count(&value["host"]["read"]["latency_ns"]["p99"]) / 1_000,

@@ -34,7 +34,7 @@ const PARTS: [&str; 10] = [
     "ecc_ns",
 ];
 
-/// What a run handed over.
+/// Rows that a run handed over.
 #[derive(Clone, Default)]
 struct Rows(Arc<Mutex<BTreeMap<RunTable, Vec<Vec<Column>>>>>);
 
@@ -732,7 +732,8 @@ fn snapshots_follow_the_drive_to_its_end() {
         for (name, column) in last {
             assert_eq!(*column, rows.whole(blocks, name), "{name}");
         }
-        // What was erased meanwhile is counted apart, in a series whose rows end at each instant.
+        // Blocks erased meanwhile are counted separately, in a series whose rows end at each
+        // instant.
         let (start, width) = (rows.whole(series, "start_ns"), rows.whole(series, "width_ns"));
         let by_source = SOURCES.map(|s| rows.whole(series, &format!("flash_erase_{s}_blocks")));
         let before: u64 = instants[0].1["erases"].iter().sum();

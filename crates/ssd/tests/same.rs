@@ -246,7 +246,7 @@ impl Cost for Restless {
 }
 
 /// Host writes that share their array time across planes must not overtake a re-write that holds
-/// the place before theirs in the same block: the referee would stop the run.
+/// the place before theirs in the same block. The check of flash commands would stop the run.
 #[test]
 fn writes_on_several_planes_keep_the_order_of_each_block() {
     for (seed, rate) in [(1, 200), (2, 400), (3, 800), (4, 1200)] {
@@ -331,8 +331,8 @@ fn every_read_gets_the_latest_data_of_its_page() {
     }
 }
 
-/// Power may fail while a program is interrupted: what was told to be written is there then, and the page
-/// that is half programmed is not in the place of an older copy.
+/// Power may fail while a program is interrupted. Acknowledged writes are there then, and the half
+/// programmed page does not replace an older copy.
 #[test]
 fn a_loss_of_power_finds_what_was_told_while_programs_are_interrupted() {
     let own = ["policy order=read-first", "timing.suspend={ pause = \"20us\", resume = \"30us\" }"];

@@ -1,5 +1,5 @@
-//! Requests that come one by one: the run is that of the list of what came, to the bit, and which data
-//! survive a loss of power is told in time.
+//! Requests that come one by one. The run equals that of the list of these requests, to the bit,
+//! and the session reports in time which data survive a loss of power.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
@@ -53,8 +53,8 @@ fn random(rng: &mut Rng) -> Request {
     bytes(0, op, u64::from(rng.below(PAGES)) * PAGE, len)
 }
 
-/// A client that keeps some requests inside, more or fewer, and pauses now and then.
-/// What came, with the times at which it did.
+/// A client that keeps some requests inside, more or fewer, and pauses now and then. Returns the
+/// requests, with the times at which they came.
 fn serve(session: &mut Session, seed: u64, count: usize) -> Vec<Request> {
     let mut rng = Rng::named(seed, "client");
     let (mut came, mut inside) = (Vec::new(), 0);
@@ -180,7 +180,7 @@ fn what_a_flush_or_a_forced_write_answers_for_is_safe() {
                     };
                     for (page, token) in answers {
                         let known = safe.get(page);
-                        // What was given up meanwhile need not be safe.
+                        // A request that was given up meanwhile need not be safe.
                         let trimmed = inside.values().any(|(r, _)| r.op == Op::Trim);
                         assert!(
                             trimmed || known.is_some_and(|known| known >= token),
@@ -197,8 +197,8 @@ fn what_a_flush_or_a_forced_write_answers_for_is_safe() {
     assert!(early > 500, "volatile buffers answer before data are safe: {early}");
 }
 
-/// Two commands program a wordline in two steps. Who loses power between them has what the first one
-/// programmed, and of the rest what was there before.
+/// Two commands program a wordline in two steps. A loss of power between them keeps the pages of
+/// the first one, and the earlier content of the rest.
 #[test]
 fn between_two_steps_the_pages_of_the_first_are_safe_and_no_others() {
     let drive = fit(&[
@@ -234,7 +234,7 @@ fn alone(session: &mut Session, request: &Request) {
     }
 }
 
-/// What came at its times in one session is repeated in another, which is as the first was.
+/// Requests at their times in one session are repeated in another, which is as the first was.
 #[test]
 fn what_came_in_an_earlier_session_can_come_again() {
     for (name, settings) in DRIVES {
@@ -364,8 +364,8 @@ fn a_session_has_halves() {
     );
 }
 
-/// A page lies in a block that was full when the session began and was erased once since: a read of it
-/// meets what the session wrote, and a read of what lay there before does not.
+/// A page lies in a block that was full when the session began and was erased once since. A read of
+/// it meets a write of the session, and a read of an earlier page of the block does not.
 #[test]
 fn a_read_meets_what_was_written_since_a_full_block_was_erased() {
     let mut session = session(&drive(&["precondition.fill=full"]));
@@ -387,8 +387,8 @@ fn a_read_meets_what_was_written_since_a_full_block_was_erased() {
     assert!(session.sim().read_what_it_wrote());
 }
 
-/// A page lies behind others in a block that was partly written when the session began: a read of it meets what
-/// the session wrote, and a read of those before does not.
+/// A page lies behind others in a block that was partly written when the session began. A read of
+/// it meets a write of the session, and a read of the pages before does not.
 #[test]
 fn a_read_meets_what_was_written_into_a_block_that_was_open() {
     let mut session = session(&drive(&["precondition.fill=0.3"]));
@@ -509,8 +509,9 @@ fn difference(at: &str, one: &Value, other: &Value) -> Option<String> {
     }
 }
 
-/// Each policy of each family that a session takes, among others: what came is recorded, and the run of
-/// the record and a second session over it give the same result, also in the flows' parts.
+/// Each policy of each family that a session takes, among others. The requests are recorded, and
+/// the run of the record and a second session over it give the same result, also in the flows'
+/// parts.
 #[test]
 fn every_policy_of_every_family_serves_a_session_as_a_run() {
     let (mut families, mut waited, mut inside) = (BTreeSet::new(), 0, 0);

@@ -34,7 +34,7 @@ struct Case {
     workload: String,
 }
 
-/// What came out.
+/// The outcome of a run.
 struct Outcome {
     result: Value,
     waits: WaitStats,
@@ -198,7 +198,7 @@ fn outcome(case: &Case) -> Result<Outcome, String> {
     for key in ["schema", "provenance", "timing"] {
         result.as_object_mut().expect("an object").remove(key);
     }
-    // What is said of a result is not the result: a new warning changes no number.
+    // A message about a result is not the result: a new warning changes no number.
     let warnings = result["warnings"].as_array_mut().expect("a list");
     warnings.retain(|warning| SAID_SINCE.iter().all(|code| warning["code"] != **code));
     Ok(Outcome { result: exact(result), waits: report.waits() })
@@ -283,7 +283,8 @@ fn kept(which: Range<usize>) -> Vec<(Case, Value)> {
     text.lines().skip(which.start).take(which.len()).map(read).collect()
 }
 
-/// Where `new` differs from `old` in what `old` has, or has added something that is not nothing.
+/// Finds paths at which `new` differs from `old` in a value of `old`, or has added something that
+/// is not nothing.
 fn differences(at: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
@@ -393,7 +394,7 @@ fn are_as_they_were(part: usize) {
     enough_happened(part, happened);
 }
 
-/// Whoever is the last of all parts looks whether the drives are worth anything.
+/// The last of all parts checks whether the drives do enough.
 fn enough_happened(part: usize, happened: [usize; 9]) {
     let mut all = HAPPENED.lock().expect("no part fails here before the last");
     all.0.insert(part);

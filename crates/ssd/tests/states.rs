@@ -1,6 +1,6 @@
-//! The same? A result does not depend on what a cache of preconditioned states holds: nothing, the
-//! run's own state, or what a run left that differs in one family of policies or in one setting.
-//! Random drives, and comparisons of several runs: `tests/test_cache.py`.
+//! The same? A result does not depend on the content of a cache of preconditioned states. The cache
+//! holds nothing, the run's own state, or that of a run that differs in one family of policies or
+//! in one setting. Random drives, and comparisons of several runs: `tests/test_cache.py`.
 
 use crate::common::{Memory, drive, run_with, without_timing};
 use floatgate_ssd::{
@@ -92,7 +92,8 @@ fn no_family_of_policies_gets_the_state_of_another_policy() {
 #[test]
 fn no_setting_gets_the_state_of_another_value() {
     for (base, own, states) in [
-        // What a wear leveller is told of the drive's life, and a page-choice policy of its times.
+        // The inputs of a wear leveller about the drive's life, and those of a page-choice policy
+        // about its times.
         ("policy wear=hot-cold-swap:slack=1", "reliability.endurance=40", 2),
         ("policy wear=none", "reliability.endurance=40", 1),
         ("policy page-choice=mango:gc=follow", "timing.program=[\"1ms\", \"600us\", \"2ms\"]", 2),
@@ -145,8 +146,8 @@ fn a_forged_state_is_as_good_as_none() {
         [&summary.to_bytes()[..], &state].concat()
     };
     assert_eq!(sealed(summary, state.to_vec()), bytes, "nothing is forged");
-    // The slots of pages come last, and before them the owners of slots: the last page loses its slot
-    // (and so its block has something to gain that was not there).
+    // The slots of pages come last, and before them the owners of slots. The last page loses its
+    // slot, and so its block gains free space that was not there.
     let mut lost = state.to_vec();
     let (owners, places) = lost.split_at_mut(state.len() - 4 * drive.logical_pages as usize);
     places.last_chunk_mut::<4>().expect("pages").fill(0xff);
@@ -160,7 +161,7 @@ fn a_forged_state_is_as_good_as_none() {
         ("a page is lost, and nobody counted it", sealed(less, lost)),
         ("fewer pages were filled", sealed(less, state.to_vec())),
         ("more was written than programmed", sealed(none, state.to_vec())),
-        ("write amplification is no number", sealed(odd, state.to_vec())),
+        ("write amplification is not a number", sealed(odd, state.to_vec())),
         ("nothing", bytes.clone()),
     ] {
         let mut memory = Memory::default();
@@ -210,7 +211,7 @@ fn an_interrupted_ageing_is_resumed() {
             assert_eq!(without_timing(report.unwrap().value()), cold, "{own:?} {calls}");
             assert_eq!(memory.states.len(), 1, "what was unfinished is forgotten");
             begun.push(first);
-            // A checkpoint with a byte changed is none.
+            // A checkpoint with a byte changed is refused.
             for state in damaged.states.values_mut() {
                 let middle = state.len() / 2;
                 state[middle] ^= 1;

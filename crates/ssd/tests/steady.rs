@@ -1,4 +1,4 @@
-//! Right state? What preconditioning leaves behind: filled, aged until write amplification is flat,
+//! Right state? The state after preconditioning: filled, aged until write amplification is flat,
 //! kept in a cache.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
@@ -55,7 +55,7 @@ fn a_full_fill_maps_every_page() {
     }
 }
 
-/// Which pages there are is told by reads of all, which cost nothing where there are none.
+/// Reads of all pages show which of them exist; a read of a missing page costs nothing.
 #[test]
 fn a_share_maps_so_many_pages_from_the_first_on() {
     for share in [0.001, 0.5, 0.9, 0.99999] {
@@ -322,8 +322,8 @@ fn ageing_waits_for_garbage_collection() {
 }
 
 /// Collection need not end in one state. Data that stay in the order of filling are never looked
-/// at; once they have holes they are moved among what changes, over and over, and what mixes them
-/// anew takes long to part them.
+/// at. Once they have holes they are moved among changing data, over and over, and after a new mix
+/// it takes long to separate them.
 #[test]
 fn ageing_does_not_count_on_data_that_were_filled_in_order() {
     let settings = |own: &[&str]| {
@@ -596,7 +596,7 @@ fn close_to(got: f64, want: f64, share: f64) -> bool {
     (got / want - 1.0).abs() <= share
 }
 
-/// Whoever has aged the drive is not told to do so.
+/// A user who has aged the drive is not advised to do so.
 #[test]
 fn collection_that_never_ran_has_a_hint_for_what_was_not_done() {
     for (own, hint) in [

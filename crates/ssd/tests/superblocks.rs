@@ -251,9 +251,7 @@ fn uniform(drive: &Drive, warm: u32, passes: u32) -> (f64, Ftl<floatgate_ssd::Bu
     let before = ftl.counts();
     (0..passes * pages).for_each(|_| put(&mut ftl, rng.below(pages)));
     let after = ftl.counts();
-    let data = |counts: &ftl::Counts| {
-        counts.program.total() - counts.program[Source::Parity]
-    };
+    let data = |counts: &ftl::Counts| counts.program.total() - counts.program[Source::Parity];
     let programs = data(&after) - data(&before);
     let host = after.host_pages - before.host_pages;
     ftl.flush_buffered_pages(Time::ZERO);

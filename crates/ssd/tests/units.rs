@@ -64,8 +64,9 @@ fn a_write_waits_for_others_as_long_as_it_is_told() {
     assert_eq!(written.totals(), (waits + 7 * PROGRAM, waits, 0, 0, 7 * PROGRAM));
 }
 
-/// The unit is full before the wait is over if n - 1 more come in that time: of a Poisson stream
-/// min(n, 1 + X) are programmed together, X Poisson with the mean that the wait has.
+/// The unit is full before the wait is over if n - 1 more come in that time. Of a Poisson stream
+/// min(n, 1 + X) are programmed together, and X is Poisson with the mean of the arrivals in the
+/// wait.
 #[test]
 fn padding_of_random_arrivals_is_its_formula() {
     let mut rows = Vec::new();
@@ -160,8 +161,8 @@ fn writes_of_parts_are_warned_of_with_the_unit_that_avoids_them() {
     assert!(half.starts_with('4') && half.contains("--set ftl.mapping-unit=2KiB"), "{half}");
 }
 
-/// Where urgent writes go first they have blocks of their own, and share no program with others: two of each at
-/// once are two programs, half of each empty. Elsewhere they are one.
+/// If urgent writes go first, they have blocks of their own, and share no program with others: two
+/// of each at once are two programs, half of each empty. Elsewhere they are one.
 #[test]
 fn urgent_writes_share_no_program_with_others() {
     let script =
@@ -180,8 +181,8 @@ fn buffered(protected: bool) -> Drive {
     drive(&quarters(&["buffer.size=64KiB", "buffer.kind=write-back", &protected]))
 }
 
-/// Where the host has its answer before, nothing is programmed in part: until the end of the run, which
-/// leaves all that was written in flash.
+/// If the host has its answer earlier, no program is partial, until the end of the run, which
+/// leaves all written data in flash.
 #[test]
 fn a_buffer_fills_program_units() {
     let requests = (0..6).map(|n| write(n * 10_000_000, n)).collect();
@@ -272,9 +273,10 @@ fn collection_senses_a_page_once() {
     assert_eq!(flash(&value, "padding", "gc"), 0);
 }
 
-/// Collection that a write sets off stands in line from when the write gets its slot, also where that is when it
-/// has waited long enough for others: a read that comes a microsecond later waits for all of it. The victim is a
-/// block of pages that were programmed for one unit each, and eight units are two pages.
+/// Collection that a write starts is in line from the moment when the write gets its slot, also if
+/// that is the end of its wait for others. A read that comes a microsecond later waits for all of
+/// it. The victim is a block of pages that were programmed for one unit each, and eight units are
+/// two pages.
 #[test]
 fn collection_stands_in_line_from_when_a_wait_for_others_ends() {
     const ERASE: u64 = 3_000_000;
@@ -295,7 +297,7 @@ fn collection_stands_in_line_from_when_a_wait_for_others_ends() {
     assert_eq!((reads.min, reads.max), (alone, alone + 8 * SENSE + 2 * PROGRAM + ERASE));
 }
 
-/// What a run adds up to where pages have parts: every family's policies, one after the other.
+/// The sums of a run with pages of several parts: every family's policies, one after the other.
 #[test]
 fn every_policy_works_on_units() {
     let own = [
@@ -355,14 +357,14 @@ fn what_is_there_before_the_run_is_in_flash() {
     assert_eq!(saved(&other), state);
     ftl.begin_run(drive.policies.build());
     assert_eq!(ftl.counts().padding.total(), 0);
-    // Half a program unit is no state.
+    // Half a program unit is not a valid state.
     let sim = Sim::new(&drive, other);
     assert_eq!(sim.ftl().slots_per_program(), 4);
 }
 
 // ── Planes and wordlines ────────────────────────────────────────────────────────────────────────
 
-/// Three bits, four planes: a program takes so many pages of so many planes.
+/// Three bits, four planes: one program takes several pages of several planes.
 fn large<'a>(own: &[&'a str]) -> Vec<&'a str> {
     let fixed = [
         "geometry.planes-per-die=4",
@@ -373,8 +375,8 @@ fn large<'a>(own: &[&'a str]) -> Vec<&'a str> {
     quarters(&fixed.into_iter().chain(own.iter().copied()).collect::<Vec<_>>())
 }
 
-/// What is written at once takes one program: as long as the pages of a block that it has one after
-/// the other, whatever the number of planes.
+/// Pages that are written at once take one program, as long as those pages of a block one after the
+/// other, for any number of planes.
 #[test]
 fn one_program_takes_all_its_pages_in_the_time_of_a_block() {
     for (own, units, times) in [
@@ -434,8 +436,8 @@ fn program_units_have_the_bandwidth_of_all_they_take() {
     }
 }
 
-/// What a drive sustains: a die that always has something to do programs all that is written or moves,
-/// reads what moves page by page of all its planes, and erases. Of a victim with the share v of its
+/// The sustained rate of a drive. A die that is never idle programs all written and moved data,
+/// reads moved data page by page of all its planes, and erases. Of a victim with the share v of its
 /// units valid a page of m units is read with the probability 1 - (1 - v)^m.
 #[test]
 fn a_drive_sustains_what_its_operations_leave_time_for() {
@@ -505,7 +507,7 @@ fn planes_are_erased_together() {
 
 // ── What is refused ─────────────────────────────────────────────────────────────────────────────
 
-/// Who wants the model of the cells is told what to set, and that is all there is to it.
+/// A user who wants the model of the cells reads which settings it needs, and these are all.
 #[test]
 fn what_the_model_of_the_cells_needs_is_said_as_it_is_set() {
     for program in ["wordline", "two-step"] {

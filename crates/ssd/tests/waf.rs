@@ -35,15 +35,15 @@ fn random(rho: f64) -> f64 {
     1.0 / (1.0 - rho)
 }
 
-/// FIFO with any block size, and greedy with endless blocks: a block waits until the whole array
+/// FIFO with any block size, and greedy with endless blocks. A block waits until the whole array
 /// has been written once, and each page survives with probability x = exp(-(1 - x) / ρ).
 fn fifo(rho: f64) -> f64 {
     let x = root(0.0, 1.0 - 1e-12, |x| (-(1.0 - x) / rho).exp() - x);
     1.0 / (1.0 - x)
 }
 
-/// The share of blocks with at least i valid pages, for i = b … 1, from the one with i + 1; their
-/// sum is what is mapped, which settles the rate c of garbage collection: WAF = 1 / (c ρ).
+/// The share of blocks with at least i valid pages, for i = b … 1, from the one with i + 1. Their
+/// sum is the mapped share, which gives the rate c of garbage collection: WAF = 1 / (c ρ).
 fn mean_field(b: u32, rho: f64, share: impl Fn(f64, f64, f64) -> f64) -> f64 {
     let mapped = |c: f64| {
         let each = (1..=b).rev().scan(0.0, |above, i| {
@@ -56,14 +56,14 @@ fn mean_field(b: u32, rho: f64, share: impl Fn(f64, f64, f64) -> f64) -> f64 {
     1.0 / (c * rho)
 }
 
-/// The best of `d` blocks drawn at random, with `b` pages in a block: the share s of blocks with at
+/// The best of `d` blocks drawn at random, with `b` pages in a block. The share s of blocks with at
 /// least i valid pages solves c i (s - s') + s^d = 1, where s' is that of i + 1.
 fn choices(d: u32, b: u32, rho: f64) -> f64 {
     let d = f64::from(d);
     mean_field(b, rho, |c, i, above| root(above, 1.0, |s| 1.0 - c * i * (s - above) - s.powf(d)))
 }
 
-/// Greedy with `b` pages in a block, the limit of many choices: blocks pass through all counts from
+/// Greedy with `b` pages in a block, the limit of many choices. Blocks pass through all counts from
 /// b down to the one at which they are reclaimed, in time proportional to 1 / i each.
 pub(crate) fn greedy(b: u32, rho: f64) -> f64 {
     mean_field(b, rho, |c, i, above| f64::min(above + 1.0 / (c * i), 1.0))
@@ -136,7 +136,7 @@ const TABLE_BY_OVER: [(&str, [&str; 7]); 9] = [
     ("fifo", ["7.817", "5.677", "4.016", "3.188", "2.693", "2.481", "1.716"]),
 ];
 
-/// What a row of the tables is: the victim policy and the pages in a block.
+/// The meaning of a row of the tables: the victim policy and the pages in a block.
 fn row(name: &str) -> (String, u32) {
     let size = |text: &str| text.parse().expect("a number of pages");
     match name.split_once(" of ").or(name.split_once(' ')) {
@@ -146,7 +146,7 @@ fn row(name: &str) -> (String, u32) {
     }
 }
 
-/// What theory says of a victim policy.
+/// The theoretical value for a victim policy.
 fn expected(victim: &str, b: u32, rho: f64) -> f64 {
     match victim {
         "greedy" => greedy(b, rho),
@@ -199,7 +199,7 @@ fn the_formulas_meet_where_they_must() {
         close("one choice is random", choices(1, 64, rho), random(rho), 1e-9);
         close("many choices are greedy", choices(4_000, 32, rho), greedy(32, rho), 1e-3);
         close("long blocks under greedy are fifo", greedy(16_383, rho), fifo(rho), 2e-3);
-        close("equal heat is no heat", fifo_mixed(rho, &[(0.3, 0.3), (0.7, 0.7)]), fifo(rho), 1e-9);
+        close("equal heat is one", fifo_mixed(rho, &[(0.3, 0.3), (0.7, 0.7)]), fifo(rho), 1e-9);
     }
 }
 
@@ -225,9 +225,9 @@ impl Array {
     ///
     /// Theory knows closed blocks only. At the moment at which a victim is chosen a plane has
     /// beside them:
-    /// * Free blocks. Collection begins when fewer than `start` are free, that is at `start - 1`.
-    ///   A victim's valid pages may open a block, which the erase gives back, so the next choice
-    ///   sees `start - 1` again or one more, up to `stop - 1`; collection goes up and the host down
+    /// * Free blocks. Collection begins when fewer than `start` are free, that is at `start - 1`. A
+    ///   victim's valid pages may open a block, which the erase gives back. So the next choice sees
+    ///   `start - 1` again or one more, up to `stop - 1`. Collection goes up and the host down
     ///   through these in equal parts. The mean is that of `start - 1` and `stop - 1`.
     /// * The host's open block. It has just been opened (that set the collection off) and is empty.
     /// * The open block of moved pages. Victims end anywhere in it, so half of it is written, with
@@ -292,8 +292,8 @@ fn greedy_is_its_formula() {
     }
 }
 
-/// What is not filled is spare: U counts the pages that hold data, and the drive's own spare factor
-/// says nothing. The workload keeps to them.
+/// Unfilled space is spare: U counts the pages that hold data, and the drive's own spare factor has
+/// no effect. The workload keeps to them.
 #[test]
 fn a_share_of_the_drive_leaves_the_rest_as_spare() {
     for (fill, victim) in [(0.9, "greedy"), (0.8, "greedy"), (0.8, "fifo"), (0.7, "random")] {
@@ -347,9 +347,9 @@ fn d_choices_is_its_formula() {
     }
 }
 
-/// What is mapped decides, not what is programmed: pages of 4, 8 and 16 KiB that are mapped in 4 KiB
-/// are as good, and as the formula says of the mapping units of a block. Collection pads the last
-/// program of a victim, which is 1.5 of its 360 valid units at four to a page.
+/// The mapped unit decides, not the programmed one. Pages of 4, 8 and 16 KiB that are mapped in 4
+/// KiB are as good, and match the formula for the mapping units of a block. Collection pads the
+/// last program of a victim, which is 1.5 of its 360 valid units at four to a page.
 #[test]
 fn the_size_of_a_page_does_not_matter() {
     let mut all = Vec::new();
@@ -432,7 +432,7 @@ fn draw_hot_cold(rng: &mut Rng, pages: u64) -> u64 {
 struct Twin {
     /// The pages written to each block, and how many of them are valid.
     blocks: Vec<(Vec<u32>, u32)>,
-    /// Where each page lies: block and place.
+    /// The location of each page: block and place.
     at: Vec<Option<(usize, usize)>>,
     free: Vec<usize>,
     /// The open block of the host, and that of moved pages: two, or one and the same.
@@ -539,9 +539,9 @@ fn twin(spare: f64, frontiers: usize, choices: Option<u32>, warm: u64, fills: u6
     twin.programs as f64 / (fills * pages) as f64
 }
 
-/// Monte Carlo results of another simulator for hot and cold data, by spare factor: greedy with an
-/// open block each for the host and for moved pages, as the engine has them; then, with one open
-/// block for both, greedy, two choices and ten.
+/// Monte Carlo results of another simulator for hot and cold data, by spare factor. First comes
+/// greedy with an open block each for the host and for moved pages, as in the engine. Then, with
+/// one open block for both, come greedy, two choices and ten.
 const MONTE_CARLO: [(f64, [f64; 4]); 5] = [
     (0.07, [7.005, 7.021, 9.904, 7.270]),
     (0.10, [5.166, 5.214, 7.079, 5.360]),
@@ -570,9 +570,9 @@ fn greedy_under_hot_and_cold_data_is_the_monte_carlo_result() {
     }
 }
 
-/// Those results for d choices have one open block for host and moved pages. With two, cold
-/// data gathers in the blocks of moved pages and 6 to 12 % less is moved: so the twin, which has
-/// either, must give those numbers with one and ours with two.
+/// Those results for d choices have one open block for host and moved pages. With two, cold data
+/// gathers in the blocks of moved pages and 6 to 12 % less is moved. So the twin, which has either,
+/// must give those numbers with one and ours with two.
 #[test]
 fn d_choices_under_hot_and_cold_data_is_the_twin() {
     for (spare, d) in [(0.10, 2), (0.20, 10)] {

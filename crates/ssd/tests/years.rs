@@ -12,13 +12,13 @@ fn preset(name: &str) -> Drive {
     load(&layers).unwrap()
 }
 
-/// Years of a generator on so many pages at most.
+/// Years of a generator on at most `pages` pages.
 fn years(drive: &Drive, pattern: &str, pages: usize) -> Value {
     let made = generator(drive, pattern).unwrap();
     run_with(&drive.clone().in_parts(pages, Some("off".into())), made, &mut NoCache)
 }
 
-/// What somebody wrote down as an eighth of a drive, with its share of all else.
+/// A drive file written by hand as an eighth of a drive, with its share of all else.
 #[test]
 fn a_part_of_modern_tlc_is_modern_tlc_small() {
     let (part, small) = (preset("modern-tlc").for_years(None), preset("modern-tlc-small"));

@@ -95,8 +95,8 @@ class Progress(_Line):
         """The stages to come: each line then says which of them it is, `2/3 ageing`.
 
         Args:
-            find: Gives the stages; it is not called where nothing is shown. What is wrong with the
-                input is left to the run to say.
+            find: Gives the stages; it is not called if nothing is shown. The run itself reports
+                mistakes of the input.
         """
         if self._on or self._lines:
             with suppress(InputError):

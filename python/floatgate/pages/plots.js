@@ -46,7 +46,7 @@
       },
     };
   };
-  // What a click on a legend brings out, Enter and Space on an entry do as well, of several together.
+  // Enter and Space on an entry of a legend do the same as a click, and they select several together.
   const keys = (plot, view) => {
     if (!("chosen" in view.getState({ signals: () => true }).signals)) return;
     const entries = [...plot.querySelectorAll(".role-legend-label text")];

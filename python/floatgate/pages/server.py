@@ -15,7 +15,7 @@ SHAPES_RESULTS = False
 
 
 class Answer(NamedTuple):
-    """What a path gives."""
+    """The answer for a path."""
 
     content: str
     type: str = "text/html"

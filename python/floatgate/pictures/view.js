@@ -133,7 +133,7 @@
         this.tell(this.at);
       }
 
-      // Where a block is drawn, if it is: from the left, from above, and how large.
+      // The place of a block, if it is drawn: from the left, from above, and its size.
       box(cell) {
         const l = this.l, d = this.data, die = Math.floor(cell / d.blocks / d.planes);
         if (this.only !== null && die !== this.only) return null;
@@ -171,7 +171,7 @@
         }, 120);
       }
 
-      // Where dies and blocks lie: the largest dots with which the map is not too high.
+      // The places of dies and blocks: the largest dots with which the map is not too high.
       layout(width) {
         const d = this.data, dies = d.channels * d.chips * d.dies;
         const shown = this.only === null ? dies : 1;
@@ -197,7 +197,7 @@
         return this.only !== null ? [0, 0] : [index % l.columns, Math.floor(index / l.columns)];
       }
 
-      // Where it is folded away it has no width: it is drawn when it is shown.
+      // A folded map has no width: it is drawn when it is shown.
       draw() {
         if (!this.find(".map").clientWidth) return;
         this.drawMap();

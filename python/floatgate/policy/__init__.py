@@ -201,7 +201,7 @@ class Cost(Policy, ABC):
     def rewrite(self, lpn: int) -> bool:
         """Returns whether a page that `follow` marked still is worth it, now that its die is idle.
 
-        Where it is not defined, every marked page is written anew.
+        By default every marked page is written anew.
         """
         return True
 
@@ -322,7 +322,7 @@ class ReadDisturb(Policy, ABC):
     def spare_slots(self, drive: Drive) -> int:
         """Returns the pages of each plane that the policy's blocks keep from data.
 
-        Where it is not defined: one block for each stream.
+        The default is one block for each stream.
         """
         return len(self.streams(drive)) * drive.pages_per_block
 
@@ -536,10 +536,11 @@ class Order(Policy, ABC):
         return False
 
     def may_suspend(self, running: Waiting, read: Waiting, now_ns: int) -> bool:
-        """Returns whether a read interrupts what runs on its die.
+        """Returns whether a read interrupts the operation that runs on its die.
 
-        Asked when the read comes, where the die can be interrupted (`timing.suspend`). What is
-        interrupted is among the heads that `pick` sees, beside reads of the host alone.
+        Asked when the read comes, if the die can be interrupted (`timing.suspend`). The
+        interrupted operation is among the heads that `pick` sees, next to reads of the host
+        alone.
 
         Args:
             running: The program (`write` or `job`) or the erase (`job`) that runs.

@@ -1,7 +1,7 @@
   let runs, numbers, settings;
 
-  // Tables of runs: a click on a heading sorts by its column, another one the other way. What was
-  // sorted stays so when a table comes anew.
+  // Tables of runs: a click on a heading sorts by its column, another one the other way. A
+  // sorted table stays sorted when it is renewed.
   const sorted = new Map();
   const of = (row, column) => {
     const { dataset, textContent } = row.cells[column];
@@ -60,7 +60,7 @@
       .filter((row) => !only || row.a !== row.b)
       .filter((row) => words.every((word) => row.path.toLowerCase().includes(word)));
     if (compare) {
-      // What changed most comes first; what one of them lacks, or has none of, before that.
+      // Values that one of them lacks, or that are zero in one, come first, then the greatest changes.
       const size = ({ a, b }) => {
         const by = ratio(a, b);
         return a === b ? 0 : by === null || by <= 0 ? Infinity : Math.abs(Math.log(by));

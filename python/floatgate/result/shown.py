@@ -36,5 +36,5 @@ def by(showing: Showing) -> None:
 
 
 def showing() -> Showing:
-    """Who shows results."""
+    """A place that shows results."""
     return _showing

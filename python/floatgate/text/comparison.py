@@ -58,7 +58,7 @@ def page(
     sections = [_head(comparison, style)]
     if comparison.runs:
         lines = [hanging("- ", said) for said in conclusions(comparison, first)]
-        sections.append(section("What it shows", "\n".join(lines), style) if lines else "")
+        sections.append(section("Conclusions", "\n".join(lines), style) if lines else "")
         sections.append(_warnings(comparison, style, changing=True))
         groups = combinations(comparison)
         labels = _labels(comparison, groups)

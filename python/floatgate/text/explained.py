@@ -437,7 +437,7 @@ def changes_the_answer(code: str) -> bool:
 
 def _told(code: str, what: Explained | Mistake, style: Style) -> str:
     lines = [filled(what.means, page_width(), "  ", "  ")]
-    lines.append(filled(f"What to do: {what.do}", page_width(), "  ", "  "))
+    lines.append(filled(f"Advice: {what.do}", page_width(), "  ", "  "))
     if isinstance(what, Mistake):
         if what.wrong:
             lines.append("  An example of several cases that have this code:")

@@ -1,11 +1,11 @@
 //! Lists mutants: small changes of our own code, one line of JSON for each.
 //!
 //! `floatgate-mutants CHANGED… -- NAMED…`: the files that are changed, and those whose enums are
-//! known besides. Code that only tests build, constants (a switch cannot be read there), patterns,
-//! types, the insides of macros (asserts, logs), `Debug` and `Display`, and what only makes it quicker
-//! (capacities, prefetching) are left out.
+//! known besides. Left out are code that only tests build, constants (a switch cannot be read
+//! there), patterns, types, and the insides of macros (asserts, logs). So are `Debug` and
+//! `Display`, and code for speed alone (capacities, prefetching).
 //!
-//! A line says where the change is (bytes of the file) and its shape: `expr` stands for an
+//! A line gives the place of the change (bytes of the file) and its shape. `expr` stands for an
 //! expression, `stmt` leaves a statement out, `enter` stands at the beginning of a body.
 
 use proc_macro2::Span;
@@ -126,7 +126,7 @@ fn has_let(expr: &Expr) -> bool {
     finder.0
 }
 
-/// What a body may return at once, given its type as it is written.
+/// Values that a body may return at once, given its type as it is written.
 fn defaults(output: &ReturnType) -> &'static [&'static str] {
     let ReturnType::Type(_, ty) = output else { return &[""] };
     let Type::Path(path) = &**ty else { return &[] };

@@ -1,4 +1,4 @@
-//! What a sensed cell says about a bit: the channel between a page as written and as read.
+//! The information of a sensed cell about a bit: the channel between a page as written and as read.
 //!
 //! The threshold voltage itself is never seen. References sort a cell into one of a few ranges, and
 //! what a range says is the ratio of the probabilities with which a 0 and a 1 fall into it.
@@ -12,7 +12,7 @@ pub struct Channel {
     ranges: Vec<[f64; 2]>,
 }
 
-/// Where the references of a boundary lie.
+/// The places of the references of a boundary.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Spacing {
     /// One distance between neighbours, the one that keeps most information.
@@ -31,9 +31,8 @@ impl Channel {
         Self { ranges }
     }
 
-    /// A boundary between two levels with equal Gaussian noise, at −1 (bit 1) and 1 (bit 0), that
-    /// errs at a rate of `rber` where it is sensed once in the middle; with references at these
-    /// places.
+    /// A boundary between two levels with equal Gaussian noise, at −1 (bit 1) and 1 (bit 0), with
+    /// references at these places. It errs at a rate of `rber` if it is sensed once in the middle.
     pub fn boundary_at(rber: f64, references: &[f64]) -> Self {
         let sigma = 1.0 / inverse_tail(rber);
         let above = |edge: f64, level: f64| upper_tail((edge - level) / sigma);
@@ -45,8 +44,8 @@ impl Channel {
         Self::boundary_at(rber, &references(sensings, spacing, |r| Self::boundary_at(rber, r)))
     }
 
-    /// A boundary that errs at a rate of `rber`, with references where they would be best for one
-    /// that errs at a rate of `design`: a controller does not know the state of its cells.
+    /// A boundary that errs at a rate of `rber`, with references that are best for one that errs at
+    /// a rate of `design`. A controller does not know the state of its cells.
     pub fn boundary_designed(rber: f64, design: f64, sensings: u32, spacing: Spacing) -> Self {
         let from = |edges: &[f64]| Self::boundary_at(design, edges);
         Self::boundary_at(rber, &references(sensings, spacing, from))
@@ -165,7 +164,7 @@ impl Reader {
 pub struct Worn {
     /// The cell, of 2 bits or more.
     pub cell: Cell,
-    /// Which of its pages, from the least significant bit (0) upward.
+    /// The type of its page, from the least significant bit (0) upward.
     pub page_type: usize,
     /// The program step, in volts.
     pub step_volts: f64,
@@ -245,7 +244,7 @@ fn references(sensings: u32, spacing: Spacing, channel: impl Fn(&[f64]) -> Chann
     places
 }
 
-/// Where a function with one peak is highest, by golden section.
+/// The place of the maximum of a function with one peak, by golden section.
 fn highest(mut low: f64, mut high: f64, precision: f64, f: impl Fn(f64) -> f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let inner = |low: f64, high: f64| (high - ratio * (high - low), low + ratio * (high - low));

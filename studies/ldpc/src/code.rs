@@ -11,7 +11,7 @@ pub struct Circulant {
     pub shift: u32,
 }
 
-/// What a code of this crate is made from.
+/// The parameters of a code of this crate.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// Rows and columns of a circulant.
@@ -54,11 +54,11 @@ const TURN: u32 = 1;
 impl Code {
     /// A systematic code, the same for the same shape and seed.
     ///
-    /// The part for the parity is that of IEEE 802.16e: a first column of three circulants, at top
-    /// and bottom with one shift and in the middle unshifted, and below the other columns a double
-    /// diagonal. Encoding is then a few sums ([`encode`](Self::encode)). Columns of data get their
-    /// circulants in the rows that have fewest, with shifts drawn at random, of which those are
-    /// kept that close no cycle of four and, among so many draws, fewest of six.
+    /// The part for the parity is that of IEEE 802.16e. Its first column has three circulants, at
+    /// top and bottom with one shift and in the middle unshifted. Below the other columns is a
+    /// double diagonal. Encoding is then a few sums ([`encode`](Self::encode)). Columns of data get
+    /// their circulants in the rows that have fewest, with shifts drawn at random. Kept are those
+    /// that close no cycle of four and, among a number of draws, fewest of six.
     pub fn build(shape: Shape, seed: u64) -> Self {
         let Shape { z, data, parity, weight } = shape;
         assert!(
@@ -251,8 +251,9 @@ fn add_turned(sum: &mut [u8], block: &[u8], shift: usize) {
     right.iter_mut().zip(head).for_each(|(s, b)| *s ^= b);
 }
 
-/// Which differences of shifts the columns so far have between two rows, and which the paths of two
-/// columns: a new column closes a cycle of four or of six where it has such a difference itself.
+/// The differences of shifts that the columns so far have between two rows, and those of the paths
+/// of two columns. A new column closes a cycle of four or of six if it has such a difference
+/// itself.
 struct Cycles {
     z: usize,
     rows: usize,

@@ -11,7 +11,7 @@ use crate::Code;
 pub struct Settings {
     /// Rounds over all checks before it gives up.
     pub rounds: u32,
-    /// What the least magnitude is scaled by, in sixteenths.
+    /// The factor of the least magnitude, in sixteenths.
     pub sixteenths: u8,
     /// The largest magnitude that a check sends.
     pub largest: u8,
@@ -39,9 +39,10 @@ const LANES: usize = 64;
 pub struct Decoder<'a> {
     code: &'a Code,
     settings: Settings,
-    /// What every check last said to each of its bits: row after row, circulant after circulant.
+    /// The last message of every check to each of its bits: row after row, circulant after
+    /// circulant.
     said: Vec<i8>,
-    /// What is believed of every bit, positive for 0.
+    /// The belief of every bit, positive for 0.
     belief: Vec<i8>,
     /// Of one row of circulants: what its bits say to it, without its own share.
     heard: Vec<i8>,
@@ -141,7 +142,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// What bits say: what is believed of them without what the check itself said before.
+/// The messages of bits: their belief without the last message of the check itself.
 fn less(heard: &mut [i8], belief: &[i8], said: &[i8]) {
     for ((heard, belief), said) in heard.iter_mut().zip(belief).zip(said) {
         *heard = belief.saturating_sub(*said);
@@ -175,8 +176,8 @@ fn check<const N: usize>(heard: &mut [i8], said: &mut [i8], z: usize, lane: usiz
         let heard: &mut [i8; N] = (&mut heard[lane..lane + N]).try_into().expect("N lanes");
         let said: &mut [i8; N] = (&mut said[lane..lane + N]).try_into().expect("N lanes");
         for i in 0..N {
-            // Where two bits are least, the second least is as small.
-            // A mask, for a choice would become two places to load from.
+            // If two bits are least, the second least is as small. A mask, for a choice would
+            // become two places to load from.
             let is_least = i8::from(heard[i].unsigned_abs() == least[i]).wrapping_neg();
             let size = (to_least[i] & is_least) | (to_all[i] & !is_least);
             let flip = (sign[i] ^ heard[i]) >> 7;

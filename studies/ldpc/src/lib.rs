@@ -1,5 +1,5 @@
 //! A low-density parity-check code of flash size and its soft decoder, run over the channel of a
-//! sensed cell, to measure which raw bit error rate can be corrected with how much sensing.
+//! sensed cell. It measures the raw bit error rate that can be corrected, by the amount of sensing.
 //!
 //! `docs/ldpc.md` has what was measured. Nothing of a simulated drive uses this crate: a drive looks
 //! up limits ([`nand::physics::Ldpc`]), and here is where such limits come from.
@@ -20,7 +20,7 @@ mod decoder;
 mod reference;
 mod trial;
 
-/// What the binding may use of the crates below.
+/// The parts of the crates below that the binding may use.
 pub use nand::physics;
 
 pub use channel::{Channel, Reader, Spacing, Worn};

@@ -19,7 +19,7 @@ impl Quantised {
     pub const DEFAULT: Self = Self { unit: 0.25, largest: 31 };
 }
 
-/// What came of a number of frames.
+/// The outcome of a number of frames.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     /// Codewords read.
@@ -48,7 +48,7 @@ impl Counts {
 }
 
 /// The exact interval of 95 % for a share of which `hits` of `trials` were seen (Clopper and
-/// Pearson, 1934): the shares under which so few, or so many, have a chance of 2.5 %.
+/// Pearson, 1934). At its ends this few, or this many, hits have a probability of 2.5 %.
 pub fn interval(hits: u64, trials: u64) -> (f64, f64) {
     let law = Codeword::new(trials as u32, 1.0);
     let (k, n) = (hits as u32, trials as u32);
@@ -76,8 +76,8 @@ pub fn interval(hits: u64, trials: u64) -> (f64, f64) {
     (low, high)
 }
 
-/// Frames of one code over one channel. Frame `i` of a seed and a name is the same whoever
-/// computes it, so that work can be split anywhere.
+/// Frames of one code over one channel. Frame `i` of a seed and a name is the same on every thread,
+/// so work can be split anywhere.
 pub struct Trial<'a> {
     code: &'a Code,
     decoder: Decoder<'a>,
@@ -180,7 +180,7 @@ impl<'a> Trial<'a> {
         (&self.word, &self.ranges)
     }
 
-    /// What the decoder is given.
+    /// The input of the decoder.
     pub fn read(&self) -> &[i8] {
         &self.read
     }

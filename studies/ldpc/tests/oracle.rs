@@ -46,8 +46,8 @@ fn their_codewords_keep_our_checks() {
 
 /// How many frames the oracle, our decoder and the sum-product rule fail, given the same numbers.
 ///
-/// Where two of them find a word that keeps the checks, it is the same word unless one was misled;
-/// the fourth number counts frames where they differ.
+/// If two of them find a word that keeps the checks, it is the same word unless one was misled; the
+/// fourth number counts frames in which they differ.
 fn failures(theirs: LDPCCode, rber: f64, sensings: u32, frames: u64) -> [u64; 4] {
     let code = ours(theirs);
     let channel = Channel::boundary(rber, sensings, Spacing::Even);
@@ -102,9 +102,9 @@ fn our_failure_rates_are_those_of_the_oracle() {
         // Three deviations of the difference of two counts, if the frames had been different ones.
         let noise = |other: u64| 3.0 * ((oracle + other) as f64).sqrt();
         for found in [fast, exact] {
-            // Never worse than the oracle. Its rule, min-sum that forgets what changes its mind,
-            // is about as good where ranges differ in what they say; where all say the same (one
-            // sensing), it overrates, and fails more than twice as often.
+            // Never worse than the oracle. Its rule is min-sum that forgets messages that change
+            // their sign. It is about as good if ranges differ in reliability. With one sensing,
+            // all ranges are alike: it overrates them, and fails more than twice as often.
             let (found_f, oracle_f) = (found as f64, oracle as f64);
             assert!(found_f <= oracle_f + noise(found), "{says}");
             if sensings > 1 {

@@ -1,4 +1,5 @@
-//! Filling and ageing: pages are written at once, without time.
+//! Filling and ageing: pages are written at once, without time. Where one command programs several
+//! pages, those that were written wait for others.
 
 use crate::{Ftl, Interests, Lpn, Placement, PolicyTypes, StreamId};
 use kernel::{IndexVec, Time};
@@ -139,5 +140,59 @@ impl<K: PolicyTypes> Ftl<K> {
             self.host_pages += pages.len() as u64;
             pages.clear();
         }
+    }
+
+    // ── Several pages by one command ────────────────────────────────────────────────────────────
+
+    /// Takes a page. `false`: its buffer is full, and flash has no space for it.
+    fn buffer_page(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
+        let (at, unit) = (self.program_buffer_of(lpn), self.space.unit());
+        let known = self.buffered[at].write(lpn, data);
+        let flushed =
+            known.is_some() || !self.buffered[at].fills(unit) || self.flush_buffered(at, now);
+        if !flushed {
+            self.buffered[at].remove(lpn);
+        }
+        flushed
+    }
+
+    /// Forgets a page that was given up; whether it was there.
+    pub(crate) fn forget_buffered(&mut self, lpn: Lpn) -> bool {
+        let at = self.program_buffer_of(lpn);
+        self.buffered[at].remove(lpn).is_some()
+    }
+
+    /// Programs the pages that wait when filling or ageing ends. Missing pages are padding.
+    ///
+    /// # Panics
+    ///
+    /// If there is no room.
+    pub fn flush_buffered_pages(&mut self, now: Time) {
+        for at in 0..self.buffered.len() {
+            let flushed = self.flush_buffered(at, now);
+            assert!(flushed, "a legal drive has room for what was written before the run");
+        }
+    }
+
+    fn flush_buffered(&mut self, at: usize, now: Time) -> bool {
+        let mut buffer = std::mem::take(&mut self.buffered[at]);
+        // Their old slots lie anywhere, so one after the other each would miss the caches.
+        buffer.pages().for_each(|lpn| self.map.prefetch_slot(lpn, &self.space.geometry));
+        let tag = Tag::of(Source::Host);
+        let given = buffer.pages().next().map(|first| {
+            let home = self.spread(first);
+            let mut planes = self.planes_from(home);
+            planes.find_map(|plane| self.allocate(plane, StreamId::HOST, first, tag, now))
+        });
+        if let Some(Some((first, block, slot))) = given {
+            self.bind_unit(buffer.pages(), block, slot, now);
+            self.unit_done(first, buffer.take(self.space.unit()), tag, now);
+            if self.has_ready() {
+                self.settle(now);
+            }
+        }
+        let flushed = buffer.is_empty();
+        self.buffered[at] = buffer;
+        flushed
     }
 }

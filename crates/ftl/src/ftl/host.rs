@@ -39,11 +39,22 @@ impl<K: PolicyTypes> Ftl<K> {
     ) -> Option<Operation> {
         let pages = lpns.len() as u32;
         let (first, block, slot) = self.place(lpns[0], pages, prio, waiting, idle, now)?;
-        self.space.pad(pages, Source::Host);
-        for (slot, &lpn) in (slot..).zip(lpns) {
+        self.bind_unit(lpns.iter().copied(), block, slot, now);
+        Some(self.host_operation(Verb::Program, Slots::run(first, pages), prio))
+    }
+
+    /// Points pages that one command programs to their slots, from one on. Missing pages are padding.
+    pub(crate) fn bind_unit(
+        &mut self,
+        lpns: impl ExactSizeIterator<Item = Lpn>,
+        block: BlockId,
+        slot: u32,
+        now: Time,
+    ) {
+        self.space.pad(lpns.len() as u32, Source::Host);
+        for (slot, lpn) in (slot..).zip(lpns) {
             self.bind_host(lpn, self.space.geometry.ppn(block, slot), block, slot, now);
         }
-        Some(self.host_operation(Verb::Program, Slots::run(first, pages), prio))
     }
 
     /// An operation of the host on slots of a block.

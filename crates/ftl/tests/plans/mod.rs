@@ -1,4 +1,4 @@
-//! What the schemes against read disturb plan, and what becomes of the steps of a plan: by hand, on one
+//! The plans of the schemes against read disturb, and the course of their steps: by hand, on one
 //! plane of ten blocks of six pages. That data survives their plans is in `disturb.rs`.
 
 mod schemes;
@@ -80,7 +80,7 @@ impl ReadDisturb for Puppet {
 struct Scene {
     ftl: Ftl<Mix<Traditional, Puppet, Plain>>,
     policy: ReadDisturbPolicy,
-    /// What the policy is told of host reads of each block.
+    /// Host reads of each block, as the policy hears of them.
     reads: Vec<u32>,
 }
 
@@ -114,7 +114,7 @@ impl Scene {
             bits_per_cell: 3,
         })
         .expect("a drive");
-        // Guard levels are no code, which has slots of its own.
+        // Guard levels are not a code, which has slots of its own.
         let layouts = Layouts::new(6).with(Mode::Wom1, Layout::plain());
         let layouts = layouts.with(Mode::Wom2, Layout::plain());
         let config = Config {
@@ -206,7 +206,7 @@ impl Scene {
         assert!(plan.is_empty());
     }
 
-    /// What is planned for a block that has reached its limit.
+    /// The plan for a block that has reached its limit.
     fn plan(&mut self, n: u32, now: Time) -> Plan {
         let mut plan = Plan::of(Source::Refresh);
         self.policy.on_limit(&view(&self.ftl, &self.reads), block(n), now, &mut plan);

@@ -1,4 +1,4 @@
-//! What the schemes plan, and what they keep for it.
+//! The plans of the schemes, and their memory.
 
 use super::*;
 
@@ -44,7 +44,7 @@ fn a_refresh_keeps_its_die_unless_it_is_preemptible() {
     }
 }
 
-/// Whoever empties a block already frees it too.
+/// The job that empties a block already frees it too.
 #[test]
 fn a_block_that_is_being_emptied_needs_no_plan() {
     for scheme in SCHEMES {
@@ -72,9 +72,9 @@ fn limits_are_those_of_the_settings() {
     }
 }
 
-/// Of ten blocks of six pages: a word for each block, another for the time of its last refresh where
-/// intervals are measured, a third where blocks have guard levels; two bytes for each page of the two
-/// blocks that may be monitored.
+/// Memory of ten blocks of six pages: a word for each block, another for the time of its last
+/// refresh if intervals are measured. A third word is for blocks with guard levels. Each page of the
+/// two blocks that may be monitored takes two bytes.
 #[test]
 fn memory_is_counted_by_block_and_page() {
     let bytes = [80, 80 + 80 + 24, 80 + 80 + 24, 160 + 80 + 24, 160 + 80 + 24];
@@ -159,7 +159,7 @@ fn a_block_whose_top_pages_are_valid_is_not_reprogrammed() {
 // ── Which blocks hold read-hot pages ────────────────────────────────────────────────────────────
 
 /// A block that was refreshed is read-hot if it reaches its limit again sooner than blocks do on
-/// average. What the host wrote has no interval.
+/// average. A block that the host wrote has no interval.
 #[test]
 fn a_block_is_early_by_the_mean_interval() {
     for scheme in ["redftl", "read-leveling", "hot-low-density", "ipr"] {
@@ -184,7 +184,8 @@ fn a_block_is_early_by_the_mean_interval() {
         assert_eq!(to(&mut s, 2, 200), REFRESHED, "{scheme}");
         assert_eq!(to(&mut s, 3, 200), REFRESHED, "{scheme}");
         assert_eq!(to(&mut s, 4, 199), MONITORED, "{scheme}");
-        // What is opened now is from 199, which was heard of last. Of 299 in all a third is 99.67.
+        // A block that is opened now counts from 199, the last time that the policy heard of. Of
+        // 299 in all a third is 99.67.
         s.policy.on_open(block(2), MONITORED, REGULAR);
         s.policy.on_open(block(3), MONITORED, REGULAR);
         assert_eq!(to(&mut s, 2, 299), REFRESHED, "{scheme}");
@@ -201,7 +202,7 @@ fn a_block_is_early_by_the_mean_interval() {
     }
 }
 
-/// Blocks with a role have an interval too, and it counts; to be reprogrammed is no refresh.
+/// Blocks with a role have an interval too, and it counts; a reprogram is not a refresh.
 #[test]
 fn the_interval_of_every_refresh_counts() {
     for (scheme, role, counts) in [
@@ -347,7 +348,7 @@ fn shadow_blocks_are_filled_up_before_others_open() {
     s.reads[5] = LIMIT;
     assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
     s.reads[5] = 0;
-    // An open block of another role is none.
+    // An open block of another role does not count.
     s.set_role(5, REGULAR);
     assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
     s.set_role(5, SHADOW);
@@ -359,7 +360,7 @@ fn shadow_blocks_are_filled_up_before_others_open() {
     assert_eq!((s.state(5), s.valid(5)), (State::Open, 1));
     let one = [copy(1, &[0], there), copy(1, &[1, 2, 3], fresh)];
     assert_eq!(s.at_limit(1, at(1)), admitted(&one));
-    // None: a block that is complete is no place for more.
+    // No block: a complete block has no place for more.
     s.carry_out(vec![copy(2, &[5], there)]);
     assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
     // Six pages, of which three may be in a shadow block: it is full.
@@ -462,11 +463,11 @@ fn slots_that_schemes_keep_from_data() {
 
 const GUARDED: StreamSpec = StreamSpec { role: LOW, mode: Mode::LowDensity, ..StreamSpec::REGULAR };
 
-/// Five read-hot pages need two blocks of four slots, and one more is kept for blocks that must move:
-/// beyond the share the block that was read least for its time is given up for each.
+/// Five read-hot pages need two blocks of four slots, and one more is kept for blocks that must
+/// move. For each block beyond the share, the one that was read least for its time is given up.
 #[test]
 fn hot_low_density_gives_up_what_is_read_least() {
-    // Of three blocks that may have guard levels so many have them: blocks 4, 3 and 2.
+    // Blocks that get guard levels, of the three that may have them: 4, 3 and 2 in this order.
     let scene = |low: usize| {
         let params = json!({ "monitors": 20, "low-density": 30, "low-limit": LOW_LIMIT });
         let mut s = Scene::new("hot-low-density", &params, GUARDED);
@@ -548,7 +549,7 @@ fn hot_low_density_gives_up_what_is_read_least() {
     s.carry_out(vec![copy(2, &[0, 1, 2], Dest::Stream(HOT))]);
     assert_eq!((s.state(5), s.valid(5)), (State::Open, 3));
     assert_eq!(s.at_limit(1, at(100)), planned(&[4]));
-    // What others write is no place for them.
+    // A block that others write has no place for them.
     let mut s = scene(2);
     s.write(30..31);
     assert_eq!((s.state(5), s.valid(5)), (State::Open, 1));
@@ -665,7 +666,7 @@ fn ipr_reclaims_a_block_of_the_pool_when_it_needs_one() {
         s.set_role(n, LOW);
     }
     assert_eq!((s.valid(8), victim(&mut s)), (3, Some(8)));
-    // One page needs room too, where no block is open, and one that others write is none.
+    // One page needs space too if no block is open, and a block that others write does not count.
     let mut s = pool(0);
     s.carry_out(vec![Step::Seal(block(7))]);
     s.trim(14..18);
@@ -678,7 +679,7 @@ fn ipr_reclaims_a_block_of_the_pool_when_it_needs_one() {
     assert_eq!(victim(&mut s), Some(5));
 }
 
-/// What wear levelling wrote into the pool stays there.
+/// Data that wear levelling wrote into the pool is not moved.
 #[test]
 fn ipr_leaves_cold_data_in_the_pool() {
     let hot = StreamSpec { role: READ_HOT, pool: Pool::Highest(500), ..StreamSpec::REGULAR };

@@ -1,4 +1,4 @@
-//! What becomes of steps: carried out, put off or dropped.
+//! Outcomes of steps: carried out, put off or dropped.
 
 use super::*;
 
@@ -12,7 +12,8 @@ fn reprogram(n: u32, keep_reads: bool) -> Step {
     Step::Reprogram { block: block(n), surcharge: 300, role: LOW, keep_reads }
 }
 
-/// The operation that a job wanted: what, in which block, on how many slots, of which so many are known.
+/// The operation that a job requested: its kind, its block, its slots, and how many of these are
+/// known.
 fn started(operation: Option<Operation>) -> (Verb, BlockId, u32, u16) {
     let operation = operation.expect("the job does not wait");
     let slots = operation.slots.expect("an operation of a job has a place");

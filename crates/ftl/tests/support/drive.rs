@@ -1,9 +1,9 @@
 //! The driver and its oracle.
 //!
-//! The driver does what the event loop does, without its order: whatever is on its way may finish
-//! next, as long as the programs of one block finish in the order in which they were given away and
-//! a page is read after it was programmed. Beside the FTL it keeps a plain map of what the host
-//! wrote last. Every read is compared with the map as it was when the read was asked for.
+//! The driver does the work of the event loop, without its order. Any operation under way may
+//! finish next, if the programs of one block finish in the order of their allocation, and a page is
+//! read after it was programmed. Beside the FTL it keeps a plain map of what the host wrote last.
+//! Every read is compared with the map as it was when the read was asked for.
 
 use ftl::{
     Access, AccessKind, Ftl, JobId, Lpn, Next, Placement, Policies, PolicyTypes, State, Waiting,
@@ -16,7 +16,7 @@ use nand::{
 };
 use std::collections::VecDeque;
 
-/// What went wrong, in words.
+/// The fault, in words.
 pub(crate) type Fault = String;
 
 macro_rules! ensure {
@@ -27,7 +27,7 @@ macro_rules! ensure {
     };
 }
 
-/// Which operations the scheduler likes to finish first.
+/// The operations that the scheduler likes to finish first.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Taste {
     /// Any.
@@ -49,7 +49,7 @@ impl Taste {
         [Self::Any, Self::Oldest, Self::Newest, Self::Host, Self::Jobs, Self::ReadsLast];
 }
 
-/// What is on its way.
+/// An operation under way.
 #[derive(Copy, Clone, Debug)]
 enum Work {
     Program {
@@ -80,7 +80,7 @@ struct Pending {
     work: Work,
 }
 
-/// What a run came across: a test asserts that it met what it is about.
+/// Events of a run: a test asserts that those it is about occurred.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Seen {
     pub(crate) runs: u64,
@@ -158,7 +158,7 @@ impl Seen {
 /// A faulty driver: what a canary switches on, to see the oracle find it.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Sabotage {
-    /// Every so many trims, one is not told to the FTL.
+    /// One trim in this many is not passed to the FTL.
     pub(crate) lost_trim: Option<u64>,
     /// Reads do not hold their block while they are outstanding.
     pub(crate) unpinned_reads: bool,
@@ -169,7 +169,7 @@ pub(crate) struct Sabotage {
 /// An FTL, the plain map beside it, and what is on its way.
 pub(crate) struct Drive<K: PolicyTypes> {
     pub(crate) ftl: Ftl<K>,
-    /// What the host wrote last to each page; zero: nothing, or trimmed.
+    /// The host's last write to each page; zero: nothing, or trimmed.
     truth: Vec<u64>,
     /// The level that was decided for each slot.
     levels: Vec<Option<Level>>,
@@ -180,7 +180,7 @@ pub(crate) struct Drive<K: PolicyTypes> {
     stalled: VecDeque<(Vec<Lpn>, Prio)>,
     /// Writes that wait for others to be programmed with, urgent ones apart.
     program_buffers: Vec<Vec<Lpn>>,
-    /// What commands of several pages program.
+    /// The pages of commands that program several.
     units: Vec<Vec<(Lpn, u64)>>,
     /// Pages were written at once that are not in flash yet.
     staged: bool,
@@ -206,7 +206,7 @@ pub(crate) struct Drive<K: PolicyTypes> {
     pub(crate) endures: Option<(u32, u32)>,
     /// Of each block: its erases and mode when it was last read, and the host reads since.
     served: Vec<(u32, Mode, u32)>,
-    /// What a test checks beside the structure.
+    /// The check of a test besides that of the structure.
     pub(crate) look: Option<Box<dyn Fn(&Ftl<K>) -> Result<(), Fault>>>,
     /// A policy's stream has no fallback: its jobs wait for a pool that may have no block to lend.
     pub(crate) jobs_may_wait: bool,
@@ -267,7 +267,7 @@ where
         Time::from_ns(self.now)
     }
 
-    /// What a host write of the page would store.
+    /// The data that a host write of the page would store.
     fn next_data(&mut self, lpn: Lpn) -> u64 {
         self.order += 1;
         K::Store::stamp(lpn.as_u32(), self.order)
@@ -413,8 +413,8 @@ where
         Ok(())
     }
 
-    /// A block is read for the host: it must endure that, as far as one can see from outside, where
-    /// reads count anew with its erase or a change of its mode.
+    /// A block is read for the host and must endure it. From outside this is only visible as reads
+    /// since its erase or a change of its mode.
     fn serve(&mut self, ppn: Ppn) -> Result<(), Fault> {
         let Some((full, low)) = self.endures else { return Ok(()) };
         let block = self.ftl.geometry().block_of(ppn);
@@ -433,7 +433,7 @@ where
         self.observe(lpn, AccessKind::Trim, Prio::Normal);
         self.seen.trims += 1;
         for program_buffer in &mut self.program_buffers {
-            // What was never programmed was never there, for the FTL.
+            // For the FTL a page that was never programmed never existed.
             if let Some(place) = program_buffer.iter().position(|page| *page == lpn) {
                 program_buffer.remove(place);
                 self.seen.absorbed += 1;
@@ -472,7 +472,7 @@ where
         self.check()
     }
 
-    /// What was written at once and waits for others is programmed.
+    /// Programs the pages that were written at once and wait for others.
     fn seal_staged(&mut self) {
         if std::mem::take(&mut self.staged) {
             let now = self.now();
@@ -623,7 +623,7 @@ where
         Ok(chosen.is_some())
     }
 
-    /// What the event loop does after each event.
+    /// The steps of the event loop after each event.
     pub(crate) fn settle_down(&mut self) -> Result<(), Fault> {
         if let Some(at) = self.ftl.next_timer()
             && at <= self.now()
@@ -910,8 +910,8 @@ where
         lines
     }
 
-    /// Whether the drive has reached the end of its life: it says so itself, or one plane, which
-    /// must hold a share of the pages, has lost the blocks that it needs beside them.
+    /// Whether the drive has reached the end of its life. The drive reports it, or one plane, which
+    /// must hold a share of the pages, has lost the blocks that it needs besides them.
     fn is_spent(&self) -> bool {
         if self.ftl.is_worn_out() {
             return true;
@@ -1067,7 +1067,7 @@ where
         self.account()
     }
 
-    /// What holds of the counts in every mode.
+    /// Checks that hold for the counts in every mode.
     pub(crate) fn account(&mut self) -> Result<(), Fault> {
         let c = self.ftl.counts();
         let erases: u64 = self.ftl.array().erases().as_slice().iter().map(|e| u64::from(*e)).sum();

@@ -1,5 +1,5 @@
-//! What the tests of the FTL share: a driver that finishes operations in any legal order, the plain
-//! map that it is compared with, and drives drawn from a seed.
+//! Support for the tests of the FTL: a driver that finishes operations in any legal order, the
+//! plain map that it is compared with, and drives drawn from a seed.
 
 mod drive;
 mod policy_types;

@@ -105,7 +105,7 @@ impl Cost for Traditional {
     }
 }
 
-/// A drive of this shape whose collection keeps so many blocks free.
+/// A drive of this shape whose collection keeps `free` blocks free.
 pub(crate) fn small_config(shape: Shape, logical_pages: u32, free: u32) -> Config {
     Config {
         geometry: Geometry::new(shape).expect("a drive"),

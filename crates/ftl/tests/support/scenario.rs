@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Where the host reads and writes.
+/// The addresses that the host reads and writes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Pattern {
     /// Anywhere.
@@ -26,7 +26,7 @@ impl Pattern {
     const ALL: [Self; 4] = [Self::Uniform, Self::HotCold, Self::Runs, Self::Few];
 }
 
-/// What a test needs beyond what every legal drive has.
+/// Requirements of a test beyond those of every legal drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Needs {
     /// Blocks of each plane that its policies keep busy.
@@ -35,7 +35,7 @@ pub(crate) struct Needs {
     pub(crate) slots_per_cent: u32,
     /// Sizes of a block to draw from.
     pub(crate) pages: &'static [u32],
-    /// What one map entry and one command cover, to draw from.
+    /// Pairs to draw from: pages of one map entry, and pages of one command.
     pub(crate) units: &'static [UnitSizes],
     /// Steps of the main phase, in physical pages.
     pub(crate) rounds: u32,

@@ -1,5 +1,5 @@
-//! Four policies that exist to be thrown away: each leans on a mechanism that a family of techniques
-//! needs, and each, alone and with the others, must leave the plain map's answers as they are.
+//! Four policies that exist to be thrown away. Each uses a mechanism that a family of techniques
+//! needs, and each, alone and with the others, must keep the answers of the plain map.
 
 mod halved;
 mod partly;
@@ -23,7 +23,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use twice::Twice;
 
-/// What the policies say they did, summed over all seeds.
+/// The policies' own counts, summed over all seeds.
 #[derive(Default, Debug)]
 struct Acts(RefCell<BTreeMap<&'static str, f64>>);
 

@@ -1,9 +1,9 @@
 //! Keeps 15 % of the blocks partly written and appends to them.
 //!
-//! Stands for the read-disturb schemes that gather read-hot pages: when a block nears its read limit
-//! some of its pages move to a shadow block of its plane, which stays partly written. A shadow block
-//! whose pages are read often becomes a hot one. A timer turns shadow blocks over: the oldest is
-//! sealed, or its pages move on and it is reclaimed.
+//! A model of the read-disturb schemes that gather read-hot pages. When a block nears its read
+//! limit, some of its pages move to a shadow block of its plane, which remains partly written. A
+//! shadow block whose pages are read often becomes a hot one. A timer turns shadow blocks over: the
+//! oldest is sealed, or its pages move on and it is reclaimed.
 
 use ftl::{
     Dest, FtlView, Interests, Pages, Plan, Pool, ReadDisturb, Role, Step, StreamId, StreamSpec,
@@ -65,7 +65,7 @@ impl Partly {
         (geometry.blocks_per_plane() * 15).div_ceil(100)
     }
 
-    /// Where pages of this block go that are worth gathering.
+    /// The destination of the pages of this block that are worth gathering.
     fn gather(&mut self, geometry: &Geometry, from: BlockId) -> Option<Dest> {
         let open = &self.open[geometry.plane_of(from).as_u32() as usize];
         let others = || open.iter().filter(|b| **b != from);

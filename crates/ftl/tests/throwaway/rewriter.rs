@@ -1,6 +1,6 @@
 //! Writes pages that are read often anew when their die is idle, at a level that reads quickly.
 //!
-//! Stands for the cost policies: host writes are cheap (low), a page read twice since it was
+//! A model of the cost policies. Host writes are cheap (low), a page read twice since it was
 //! written is worth a fine re-write (high), and moves keep the level that they find.
 
 use ftl::{Access, AccessKind, Cost, FtlView, Interests, Lpn, Watch, WriteCtx};

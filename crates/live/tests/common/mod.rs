@@ -196,7 +196,7 @@ pub(crate) struct Client {
     cookie: u64,
 }
 
-/// What came back of a command.
+/// The answer to a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) cookie: u64,
@@ -245,7 +245,8 @@ pub(crate) fn greet(stream: &mut UnixStream) {
     stream.write_all(&3_u32.to_be_bytes()).unwrap();
 }
 
-/// What `GO` and `INFO` ask: the export without a name, and no more than comes anyway.
+/// The payload of `GO` and `INFO`: the export without a name, and only the information that comes
+/// anyway.
 pub(crate) const NAMELESS: [u8; 6] = [0; 6];
 
 impl Client {

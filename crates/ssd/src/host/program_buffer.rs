@@ -1,21 +1,20 @@
-//! Program buffers. If one command programs several pages, writes wait in memory for others to be
-//! programmed with.
+//! The program buffers of the host. If one command programs several pages, writes wait in memory for
+//! others to be programmed with.
 //!
 //! A page that is overwritten there, or given up, never reaches flash. Its operation stays as a
 //! superseded write and is done with the others. A buffer is *flushed* when it is full or due.
 //! Missing pages are then padding.
 
 use crate::ops::Ops;
-use ftl::Lpn;
+use ftl::{Lpn, ProgramBuffer};
 use kernel::Time;
 
-/// One program buffer.
+/// One of them.
 #[derive(Default)]
-struct ProgramBuffer {
-    pages: Vec<Lpn>,
-    /// The operation of each page.
-    ops: Vec<u32>,
-    /// Those whose pages were written over or given up.
+struct Writes {
+    /// The pages, each with its operation.
+    pages: ProgramBuffer<Lpn, u32>,
+    /// Operations whose pages were written over or given up.
     superseded: Vec<u32>,
     /// When it is flushed though it is not full.
     due: Option<Time>,
@@ -24,24 +23,24 @@ struct ProgramBuffer {
 /// The program buffers of a drive. Those of urgent writes, if these have blocks of their own, come
 /// last.
 pub(crate) struct ProgramBuffers {
-    each: Vec<ProgramBuffer>,
+    each: Vec<Writes>,
     /// Pages of a full program buffer.
-    size: usize,
+    unit: u32,
     /// Operations in all of them.
     held: usize,
 }
 
 impl ProgramBuffers {
-    /// Empty program buffers of `size` pages.
-    pub(crate) fn new(program_buffers: usize, size: u32) -> Self {
-        let each = (0..program_buffers).map(|_| ProgramBuffer::default()).collect();
-        Self { each, size: size as usize, held: 0 }
+    /// Empty program buffers for commands that program `unit` pages.
+    pub(crate) fn new(program_buffers: usize, unit: u32) -> Self {
+        let each = (0..program_buffers).map(|_| Writes::default()).collect();
+        Self { each, unit, held: 0 }
     }
 
     /// Whether writes wait for others at all.
     #[inline]
     pub(crate) fn are_used(&self) -> bool {
-        self.size > 1
+        self.unit > 1
     }
 
     /// Operations in program buffers.
@@ -54,40 +53,33 @@ impl ProgramBuffers {
     #[inline]
     pub(crate) fn find(&self, at: usize, apart: usize, lpn: Lpn) -> Option<usize> {
         let mut both = [at, at + apart].into_iter().filter(|at| *at < self.each.len());
-        both.find(|at| self.each[*at].pages.contains(&lpn))
+        both.find(|at| self.each[*at].pages.has(lpn))
     }
 
     /// Puts a write into a program buffer. Returns whether that is full now.
     pub(crate) fn add(&mut self, at: usize, lpn: Lpn, op: u32, ops: &mut Ops) -> bool {
-        let program_buffer = &mut self.each[at];
         self.held += 1;
-        if let Some(place) = program_buffer.pages.iter().position(|page| *page == lpn) {
-            let before = std::mem::replace(&mut program_buffer.ops[place], op);
+        let Writes { pages, superseded, .. } = &mut self.each[at];
+        if let Some(before) = pages.write(lpn, op) {
             ops[before].superseded = true;
-            program_buffer.superseded.push(before);
-        } else {
-            program_buffer.pages.push(lpn);
-            program_buffer.ops.push(op);
+            superseded.push(before);
         }
-        program_buffer.pages.len() == self.size
+        pages.fills(self.unit)
     }
 
     /// The host gave a page up.
     pub(crate) fn drop_page(&mut self, at: usize, lpn: Lpn, ops: &mut Ops) {
-        let program_buffer = &mut self.each[at];
-        let place =
-            program_buffer.pages.iter().position(|page| *page == lpn).expect("it was found there");
-        program_buffer.pages.remove(place);
-        let op = program_buffer.ops.remove(place);
+        let Writes { pages, superseded, .. } = &mut self.each[at];
+        let op = pages.remove(lpn).expect("it was found there");
         ops[op].superseded = true;
-        program_buffer.superseded.push(op);
+        superseded.push(op);
     }
 
     /// A program buffer that is not empty is flushed at `due` at the latest.
     pub(crate) fn flush_at(&mut self, at: usize, due: Time) {
-        let program_buffer = &mut self.each[at];
-        if !program_buffer.ops.is_empty() || !program_buffer.superseded.is_empty() {
-            program_buffer.due = Some(program_buffer.due.map_or(due, |known| known.min(due)));
+        let writes = &mut self.each[at];
+        if !writes.pages.is_empty() || !writes.superseded.is_empty() {
+            writes.due = Some(writes.due.map_or(due, |known| known.min(due)));
         }
     }
 
@@ -109,22 +101,22 @@ impl ProgramBuffers {
 
     /// When the next is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
-        self.each.iter().filter_map(|program_buffer| program_buffer.due).min()
+        self.each.iter().filter_map(|writes| writes.due).min()
     }
 
     /// One that is due.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<usize> {
-        self.each.iter().position(|program_buffer| program_buffer.due.is_some_and(|due| due <= now))
+        self.each.iter().position(|writes| writes.due.is_some_and(|due| due <= now))
     }
 
     /// Empties a program buffer. Returns the first of its operations as a group, those with pages
     /// first, in order.
     pub(crate) fn take(&mut self, at: usize, ops: &mut Ops) -> Option<u32> {
-        let program_buffer = &mut self.each[at];
-        self.held -= program_buffer.ops.len() + program_buffer.superseded.len();
-        program_buffer.due = None;
-        program_buffer.pages.clear();
-        let mut all = program_buffer.ops.drain(..).chain(program_buffer.superseded.drain(..));
+        let Writes { pages, superseded, due } = &mut self.each[at];
+        *due = None;
+        self.held -= pages.len() + superseded.len();
+        let pages = pages.take(self.unit).map(|(_, op)| op);
+        let mut all = pages.chain(superseded.drain(..));
         let first = all.next()?;
         let mut last = first;
         for op in all {

@@ -186,10 +186,14 @@ pub(crate) struct Requests {
     pub(crate) barrier: Barrier,
     /// The account of the time outside, by request. It is as long as such requests made it.
     lines: Vec<Spent>,
-    /// The last request that completed since some had to wait outside.
+    /// The last request that completed since there may be a line.
     last: Course,
     /// Requests inside at most.
     limit: u32,
+    /// Requests may wait in line outside: the drive has been full, or one has waited.
+    has_line: bool,
+    /// There may be a line, or something else is counted apart as a request completes.
+    apart: bool,
     pub(crate) stats: Stats,
 }
 
@@ -207,6 +211,8 @@ impl Requests {
             lines: Vec::new(),
             last: Course::default(),
             limit,
+            has_line: false,
+            apart: false,
             stats: Stats::default(),
         }
     }
@@ -225,13 +231,10 @@ impl Requests {
             request.epoch = self.barrier.enter();
         }
         self.stats.generated += 1;
-        self.stats.limited += u64::from(request.outside > 0);
-        self.stats.outside += Dur::ns(request.outside);
         self.inside += 1;
         let outside = request.outside;
         let id = if self.free == NONE {
-            self.slots.push(request);
-            self.slots.len() as u32 - 1
+            self.add_slot(request)
         } else {
             let id = self.free;
             self.free = self.slots[id as usize].next_free;
@@ -244,9 +247,28 @@ impl Requests {
         id
     }
 
+    /// More requests are inside than ever before.
+    #[cold]
+    fn add_slot(&mut self, request: Inside) -> u32 {
+        self.slots.push(request);
+        if self.slots.len() >= self.limit as usize {
+            self.form_line();
+        }
+        self.slots.len() as u32 - 1
+    }
+
+    /// From now on requests may wait outside, behind those that complete.
+    fn form_line(&mut self) {
+        self.has_line = true;
+        self.apart = true;
+    }
+
     /// A request waited outside, behind the one that has just completed.
     #[cold]
     fn end_line(&mut self, id: u32, outside: Dur) {
+        self.form_line();
+        self.stats.limited += 1;
+        self.stats.outside += outside;
         let at = id as usize;
         if self.lines.len() <= at {
             self.lines.resize(at + 1, Spent::default());
@@ -254,24 +276,34 @@ impl Requests {
         self.lines[at] = behind(&self.last, outside);
     }
 
-    /// The account of the time that a request waited outside.
+    /// Something is counted apart as a request completes.
+    pub(crate) fn set_apart(&mut self) {
+        self.apart = true;
+    }
+
+    /// Whether something is counted apart as a request completes.
     #[inline]
-    pub(crate) fn line(&self, id: u32) -> Spent {
-        match self.get(id).outside {
+    pub(crate) fn is_apart(&self) -> bool {
+        self.apart
+    }
+
+    /// A request is about to complete, and others may wait behind it. Adds the time that it waited outside
+    /// itself to the account of its time.
+    pub(crate) fn add_line(&mut self, id: u32, spent: &mut Spent) {
+        if !self.has_line {
+            return;
+        }
+        let line = match self.get(id).outside {
             0 => Spent::default(),
             _ => self.lines[id as usize],
-        }
+        };
+        self.last = Course { line, spent: *spent };
+        *spent += &line;
     }
 
-    /// Whether requests may wait outside, behind what completes: the drive is full, or some have waited.
-    #[inline]
-    pub(crate) fn may_have_line(&self) -> bool {
-        self.inside >= self.limit || self.stats.limited > 0
-    }
-
-    /// A request is about to complete, and others may wait outside behind it.
-    pub(crate) fn note_last(&mut self, last: Course) {
-        self.last = last;
+    /// How the request that has just completed came to its end; `spent` is the account of its time.
+    pub(crate) fn last(&self, spent: Spent) -> Course {
+        if self.has_line { self.last } else { Course { spent, ..Course::default() } }
     }
 
     #[inline]

@@ -44,14 +44,12 @@ impl<K: PolicyTypes> Sim<K> {
     /// A host page operation is done; with the last one its request is.
     #[inline(always)] // into the loop over what a command has done
     fn page_answered(&mut self, op: u32, owner: Owner) {
-        let o = &self.device.ops[op];
-        // A write that goes through the buffer waits for the programs of others, which are counted themselves.
-        if o.programs() && (self.buffer.is_none() || matches!(owner, Owner::Buffer(_))) {
-            let longest = &mut self.waits.stats.gc_longest;
-            *longest = o.spent.queue[Source::Gc].as_ns().max(*longest);
-        }
         match owner {
             Owner::Host(id) => {
+                // A write through the buffer waits for programs of others, which are counted themselves.
+                if self.device.ops[op].programs() && self.buffer.is_none() {
+                    self.note_wait_of_program(op);
+                }
                 if self.requests.safe.is_some() {
                     self.page_safe(id, op);
                 }
@@ -61,9 +59,19 @@ impl<K: PolicyTypes> Sim<K> {
                 }
                 self.device.ops.remove(op);
             }
-            Owner::Buffer(place) => self.flush_done(op, place),
+            Owner::Buffer(place) => {
+                self.note_wait_of_program(op);
+                self.flush_done(op, place);
+            }
             Owner::Job(_) => unreachable!("the host did not ask for a page of a job"),
         }
+    }
+
+    /// Keeps the longest wait of a program behind collections.
+    #[inline(always)] // as `page_answered`
+    fn note_wait_of_program(&mut self, op: u32) {
+        let longest = &mut self.waits.stats.gc_longest;
+        *longest = self.device.ops[op].spent.queue[Source::Gc].as_ns().max(*longest);
     }
 
     /// A host page operation is done, and somebody wants to know which data are safe: those of a write,
@@ -91,27 +99,25 @@ impl<K: PolicyTypes> Sim<K> {
         let request = self.requests.get(id);
         let &Inside { class, epoch, throttle, .. } = request;
         spent.causes[Cause::Throttle] += Dur::ns(throttle);
-        let apart = self.apart || self.requests.may_have_line();
-        let course = apart.then(|| self.complete_apart(id, &mut spent));
+        if self.requests.is_apart() {
+            self.complete_apart(id, &mut spent);
+        }
         self.watch.complete(self.requests.get(id), self.clock.now, &spent);
         self.requests.complete(id, &spent, self.clock.now);
         if class == Class::Write && self.requests.barrier.leave(epoch) {
-            self.end_flushes(&course.unwrap_or(Course { spent, ..Course::default() }));
+            self.end_flushes(&self.requests.last(spent));
         }
     }
 
-    /// A request is about to be done where there are flows, or a controller or a link, or requests that wait
-    /// outside. `spent` becomes the account of all its time.
+    /// A request is about to be done where there are flows, or a controller or a link, or requests that may
+    /// wait outside. `spent` becomes the account of all its time.
     #[cold]
-    fn complete_apart(&mut self, id: u32, spent: &mut Spent) -> Course {
+    fn complete_apart(&mut self, id: u32, spent: &mut Spent) {
         if let Some(host_interface) = &self.host_interface {
             host_interface.book(id, spent);
         }
-        let course = Course { line: self.requests.line(id), spent: *spent };
-        *spent += &course.line;
+        self.requests.add_line(id, spent);
         self.requests.complete_in_flow(id, spent, self.clock.now);
-        self.requests.note_last(course);
-        course
     }
 
     /// Flushes that wait for nothing any more are done; the last write that they waited for spent its

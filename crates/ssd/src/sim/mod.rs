@@ -85,8 +85,6 @@ pub struct Sim<K: PolicyTypes> {
     closed: bool,
     /// The host interface that a request passes first, if that takes time.
     host_interface: Option<Box<HostInterface>>,
-    /// There is a host interface, or there are flows: something is counted apart.
-    apart: bool,
     buffer: Option<Buffer>,
     /// The program buffers in which writes wait for others, if one command programs several pages.
     program_buffers: ProgramBuffers,
@@ -126,6 +124,10 @@ impl<K: PolicyTypes> Sim<K> {
         let buffer = Buffer::new(&drive.buffer, geometry.page_size());
         let by_page = program_buffers.are_used() || buffer.is_some();
         let host_interface = HostInterface::new(drive.link, drive.controller).map(Box::new);
+        let mut requests = Requests::new(drive.host.queue_limit);
+        if host_interface.is_some() {
+            requests.set_apart();
+        }
         Self {
             program_buffers,
             program_wait: drive.ftl.program_wait.unwrap_or(Dur::ZERO),
@@ -136,9 +138,8 @@ impl<K: PolicyTypes> Sim<K> {
             unmapped_read: drive.ftl.unmapped_read,
             pending_read: drive.ftl.pending_read,
             clock: Clock::new(geometry.dies(), drive.cache.is_some()),
-            requests: Requests::new(drive.host.queue_limit),
+            requests,
             closed: false,
-            apart: host_interface.is_some(),
             host_interface,
             buffer,
             waits: Waits::new(geometry.dies(), by_page),
@@ -174,7 +175,9 @@ impl<K: PolicyTypes> Sim<K> {
 
     /// Counts by flow, for `flows` flows.
     pub(crate) fn count_flows(&mut self, flows: usize) {
-        self.apart |= flows > 0;
+        if flows > 0 {
+            self.requests.set_apart();
+        }
         self.requests.stats.flows = (0..flows).map(|_| nand::Each::default()).collect();
     }
 

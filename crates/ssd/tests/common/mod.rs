@@ -1,5 +1,5 @@
-//! What the test files share: small drives from a few settings, requests in one word, runs that
-//! check what must hold in every run, and names for the numbers of a result.
+//! Support for the test files: small drives from a few settings, and requests in one word. Runs
+//! check the properties of every run, and numbers of a result have names.
 
 #![allow(dead_code, reason = "each of the three test binaries uses a part of this")]
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
@@ -93,7 +93,7 @@ pub(crate) fn trim(ns: u64, page: u64) -> Request {
     bytes(ns, Op::Trim, page * PAGE, PAGE)
 }
 
-/// What was written before is to survive a loss of power.
+/// Earlier writes must survive a loss of power.
 pub(crate) fn flush(ns: u64) -> Request {
     bytes(ns, Op::Flush, 0, 0)
 }
@@ -237,12 +237,12 @@ impl Class {
             + self.suspend
     }
 
-    /// What the requests took in all, with the part behind each cause: (latency, behind the host,
-    /// behind garbage collection, bus, array). Whole nanoseconds.
+    /// The time of all requests, with the part behind each cause: (latency, behind the host, behind
+    /// garbage collection, bus, array). Whole nanoseconds.
     pub(crate) fn totals(&self) -> (u64, u64, u64, u64, u64) {
         let whole = |mean: f64| {
             let sum = mean * self.requests as f64;
-            assert!((sum - sum.round()).abs() < 1e-3, "{sum} is no whole number of ns");
+            assert!((sum - sum.round()).abs() < 1e-3, "{sum} is not a whole number of ns");
             sum.round() as u64
         };
         let [host, gc, others @ ..] = self.queue;
@@ -277,12 +277,12 @@ pub(crate) fn class_of(value: &Value, class: &str) -> Class {
 
 /// A number of a result.
 pub(crate) fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 /// A whole number of a result.
 pub(crate) fn count(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a count"))
 }
 
 /// The codes of a result's warnings.

@@ -38,7 +38,7 @@ error[config::unknown-key]: `geometry.colour` is not a setting
 
 #[test]
 fn what_is_suggested_is_one_line_and_another_word() {
-    // What `read-start` is, its table says in three lines.
+    // The table of `read-start` describes it in three lines.
     let label = |text: String| file(text).errors()[0].marks[0].label.clone();
     let label_of_line = label(with("endurance = 3000", "endurance = 3000\nread-stat = 1"));
     assert!(label_of_line.starts_with("did you mean `read-start`?  (with how many sensings"));

@@ -1,4 +1,4 @@
-//! What a drive file may say, what it may not, and how that is told.
+//! The content of a drive file, its mistakes, and their messages.
 
 mod chips;
 mod errors;

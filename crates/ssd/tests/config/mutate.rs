@@ -3,7 +3,7 @@
 use super::*;
 use kernel::Rng;
 
-/// What accidents put into files.
+/// Pieces that accidents put into files.
 const BITS: [&str; 24] = [
     "=",
     "[",

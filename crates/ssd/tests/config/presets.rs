@@ -76,7 +76,8 @@ fn the_chips_have_their_page_types() {
     assert_eq!(qlc.geometry.slots_per_program(), 4 * 4 * 4);
 }
 
-/// Sections whose numbers describe a device. What else a preset sets is a choice of experiment.
+/// Sections whose numbers describe a device. The other settings of a preset are a choice of
+/// experiment.
 const DEVICE: [&str; 8] =
     ["geometry", "pages", "timing", "energy", "reliability", "measured", "ftl", "host"];
 
@@ -87,7 +88,7 @@ fn every_number_of_a_preset_has_a_source() {
         let all = settings(text);
         let sources = all.iter().filter_map(|(path, value)| {
             let key = path.strip_prefix("sources.")?;
-            let Value::Text(source) = value else { panic!("{name}: {path} is no text") };
+            let Value::Text(source) = value else { panic!("{name}: {path} is not a text") };
             assert!(!source.is_empty(), "{name}: `{key}` has an empty source");
             Some(key)
         });
@@ -147,7 +148,7 @@ fn every_setting_is_documented() {
     /// How many keys there are, in this section and those within.
     fn look(path: &str, schema: &serde_json::Value) -> usize {
         let ways = schema["anyOf"].as_array().into_iter().flatten();
-        // What is not closed is no section: how a policy may be written.
+        // A bracket that is not closed does not begin a section: it shows how to write a policy.
         let section = schema["properties"].as_object();
         let section = section.filter(|_| schema["additionalProperties"] == false);
         let keys = section.into_iter().flatten().map(|(key, inner)| {

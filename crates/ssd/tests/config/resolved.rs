@@ -151,8 +151,8 @@ fn capacity_is_counted_as_the_contract_has_it() {
     }
 }
 
-/// Whatever makes a drive smaller: blocks that garbage collection keeps in each plane are a larger share
-/// of the spare where planes have fewer blocks, and no larger where there are fewer planes.
+/// Ways to make a drive smaller. The blocks that garbage collection keeps in each plane are a
+/// larger share of the spare if planes have fewer blocks, and no larger if there are fewer planes.
 #[test]
 fn a_drive_whose_reserve_takes_much_of_the_spare_is_told() {
     let said = |name: &str, set: &[&str]| {

@@ -170,7 +170,7 @@ impl Publisher {
                 return None;
             }
             let quantity = Quantity::ALL.into_iter().find(|q| q.key() == key);
-            let quantity = quantity.unwrap_or_else(|| panic!("`{key}` is no quantity"));
+            let quantity = quantity.unwrap_or_else(|| panic!("`{key}` is not a quantity"));
             let figure = quantity.read(value);
             Some((quantity, figure.unwrap_or_else(|| panic!("`{key}` cannot be {value}"))))
         };

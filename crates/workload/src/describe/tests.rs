@@ -309,8 +309,8 @@ fn characters_by_hand() {
     assert_eq!(i.windows[0].accuracy, Some(0.75));
 }
 
-/// Twenty reads of a page after its one write make it read-only, and created here. A page that was read
-/// first, one with too few reads, and one that is only written are none.
+/// Twenty reads of a page after its one write make it read-only, and created here. A page that was
+/// read first, one with too few reads, and one that is only written are not created.
 #[test]
 fn created_pages_by_hand() {
     let reads = |page: u32, n: usize| vec![format!("R{page}"); n].join(" ");
@@ -438,7 +438,8 @@ fn hot_data_is_found_as_hot_as_it_was_made() {
 }
 
 /// Under uniform random touches of `n` pages every place in the order of last touches is hit with
-/// probability `1 / n`: an LRU cache of `c` pages hits `min(c, k) / n` once `k` pages are touched.
+/// probability `1 / n`. So an LRU cache of `c` pages hits `min(c, k) / n` once `k` pages are
+/// touched.
 #[test]
 fn uniform_touches_hit_in_proportion_to_the_cache_sampled_or_not() {
     let (pages, touches) = (262_144.0, 2_000_000);
@@ -488,7 +489,7 @@ fn a_sample_says_what_all_pages_say() {
     close(sample.characters.writes_on_write_only, whole.characters.writes_on_write_only);
     close(sample.identification.windows[1].accuracy, whole.identification.windows[1].accuracy);
     close(sample.reads.on_top_20_percent, whole.reads.on_top_20_percent);
-    // What is not about pages is the same to the last bit.
+    // Values that do not concern pages are the same to the last bit.
     assert_eq!(sample.requests, whole.requests);
     assert_eq!(sample.sizes, whole.sizes);
     assert_eq!(sample.sequence, whole.sequence);

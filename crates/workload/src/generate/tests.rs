@@ -5,7 +5,7 @@ use super::*;
 use crate::List;
 use crate::trace::drain;
 
-/// What the TOML text generates on a drive of 64 MiB (16,384 pages).
+/// The requests of the TOML text on a drive of 64 MiB (16,384 pages).
 fn make(toml: &str) -> Vec<Request> {
     let generator: Generator = toml::from_str(toml).unwrap();
     drain(&mut *generator.with_span(Bytes::mib(64), 1).unwrap().open().unwrap()).unwrap()
@@ -75,7 +75,7 @@ fn the_same_seed_gives_the_same_requests_and_another_gives_others() {
     assert_ne!(of_run(1), of_run(2), "without a seed of its own it follows the run's");
 }
 
-/// What a drive is aged by: the same process, past the end of its requests.
+/// The stream that ages a drive: the same process, past the end of its requests.
 #[test]
 fn an_endless_stream_begins_alike_and_goes_on() {
     let of = |toml: &str| {
@@ -124,7 +124,7 @@ fn one_purpose_one_stream() {
     assert_eq!(places(&plain), places(&timed), "operations and arrivals move no address");
 }
 
-/// What is drawn for flushes and FUA moves nothing else: the rest is what it is without.
+/// The draws for flushes and FUA move nothing else: all other requests are as they are without.
 #[test]
 fn flushes_come_on_top_and_fua_is_a_write() {
     let base = "pattern = 'jesd219-enterprise'\nrequests = 50000\ntrim-share = 0.1\nrate = 1000\n";
@@ -134,7 +134,7 @@ fn flushes_come_on_top_and_fua_is_a_write() {
         let all = make(&text);
         let (flushes, others): (Vec<Request>, Vec<Request>) =
             all.iter().partition(|r| r.op == Op::Flush);
-        assert_eq!(others.len(), 50_000, "`requests` counts what is no flush");
+        assert_eq!(others.len(), 50_000, "`requests` counts all but flushes");
         for (r, without) in others.iter().zip(&plain) {
             let as_write = if r.op == Op::WriteFua { Op::Write } else { r.op };
             assert_eq!(Request { op: as_write, ..*r }, *without);

@@ -223,7 +223,7 @@ fn role(key: &str, detail: Option<&str>) -> Result<ColumnRole, String> {
         ("prio", None) => ColumnRole::Prio,
         _ => {
             let known = "time, op, offset, size, device, process and prio";
-            return Err(format!("`{key}` is none of {known}"));
+            return Err(format!("`{key}` is not one of {known}"));
         }
     })
 }

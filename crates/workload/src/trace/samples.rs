@@ -78,7 +78,7 @@ const fn sample(
 }
 
 fn named(name: &str) -> &'static Sample {
-    TABLE.iter().find(|s| s.name == name).unwrap_or_else(|| panic!("{name} is no sample"))
+    TABLE.iter().find(|s| s.name == name).unwrap_or_else(|| panic!("{name} is not a sample"))
 }
 
 const ALIBABA_HEADER: &str = "device_id,opcode,offset,length,timestamp\n";

@@ -1,1 +1,1 @@
-"""The studies that come along, each a folder with what is its own."""
+"""The included studies, each in a folder of its own."""

@@ -5,9 +5,10 @@
 //! of the next victim. The block is *owed* until then. If the plane then has enough free blocks,
 //! the next victim is given back with its remaining pages.
 
+use super::crew::Lead;
 use super::plan::PlanStage;
 use super::{After, Collect, JobCondition, JobId, Leaving, Next, Task, Then};
-use crate::{Cost, Dest, Ftl, FtlView, Lpn, Pages, PolicyTypes, StreamId};
+use crate::{Cost, Dest, Ftl, FtlView, Lpn, Pages, PolicyTypes, ProgramBuffer, StreamId};
 use kernel::Time;
 use nand::{BlockId, Ppn, Slots, Source};
 
@@ -18,9 +19,9 @@ pub(super) const AHEAD: u32 = 256;
 /// The program buffer of a job, and its slots that are being programmed.
 pub(super) struct JobBuffer<D> {
     /// Pages that were read, in the order in which they were: the slots that they leave.
-    read: Vec<(Ppn, D)>,
+    read: ProgramBuffer<Ppn, D>,
     /// The same while a whole page is programmed from the register in which it was read.
-    apart: Vec<(Ppn, D)>,
+    apart: ProgramBuffer<Ppn, D>,
     /// Those that a command programs now, in the order of their slots.
     flushed: Vec<(Lpn, Ppn, D)>,
     /// Blocks whose last pages wait in the buffer, and the sources that need their space.
@@ -29,7 +30,8 @@ pub(super) struct JobBuffer<D> {
 
 impl<D> Default for JobBuffer<D> {
     fn default() -> Self {
-        Self { read: Vec::new(), apart: Vec::new(), flushed: Vec::new(), unfinished: Vec::new() }
+        let [read, apart] = Default::default();
+        Self { read, apart, flushed: Vec::new(), unfinished: Vec::new() }
     }
 }
 
@@ -55,19 +57,19 @@ impl<D> JobBuffer<D> {
     }
 
     /// Takes the pages that wait.
-    pub(super) fn take_waiting(&mut self) -> Vec<(Ppn, D)> {
+    pub(super) fn take_waiting(&mut self) -> ProgramBuffer<Ppn, D> {
         std::mem::take(&mut self.read)
     }
 
     /// Pages wait before those that do.
-    pub(super) fn put_first(&mut self, pages: &mut Vec<(Ppn, D)>) {
+    pub(super) fn put_first(&mut self, pages: &mut ProgramBuffer<Ppn, D>) {
         pages.append(&mut self.read);
         std::mem::swap(&mut self.read, pages);
     }
 
     /// What was read is no longer worth anything.
     pub(super) fn forget(&mut self) {
-        self.read.clear();
+        self.read.retain(|_| false);
     }
 
     /// The last pages of a block wait for those of the next.
@@ -152,7 +154,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         for ppn in slots.iter() {
             let data = self.space.read(ppn, job.tag.source);
-            job.buffer.read.push((ppn, data));
+            job.buffer.read.push(ppn, data);
         }
         self.unpin(from);
         let next = self.program_buffered(id, to, false, now);
@@ -178,34 +180,32 @@ impl<K: PolicyTypes> Ftl<K> {
         last: bool,
         now: Time,
     ) -> Option<Next> {
-        let (job, unit) = (self.jobs.get_mut(id), self.space.unit() as usize);
+        let (job, unit) = (self.jobs.get_mut(id), self.space.unit());
         job.after = After::Nothing;
-        if job.buffer.read.len() < unit && !last {
+        if !job.buffer.read.fills(unit) && !last {
             return None;
         }
         let (tag, plane) = (job.tag, job.plane);
         self.drop_stale(id);
         let read = &self.jobs.get(id).buffer.read;
-        if read.is_empty() || (read.len() < unit && !last) {
-            return None;
-        }
-        let first = self.map.owner(read[0].0).expect("a valid slot has an owner");
+        let first = read.pages().next().filter(|_| last || read.fills(unit))?;
+        let first = self.map.owner(first).expect("a valid slot has an owner");
         let Some(to_ppn) = self.place_move(plane, first, to, tag, now) else {
             return self.without_slots(id, to);
         };
         let buffer = &mut self.jobs.get_mut(id).buffer;
-        let pages = buffer.read.len().min(unit);
         let (mut read, mut flushed) =
             (std::mem::take(&mut buffer.read), std::mem::take(&mut buffer.flushed));
-        for (i, (from, data)) in (0..).zip(read.drain(..pages)) {
+        for (i, (from, data)) in (0..).zip(read.take(unit)) {
             let lpn = self.map.owner(from).expect("a valid slot has an owner");
             self.commit_move(lpn, from, Ppn::from_u32(to_ppn.as_u32() + i), tag, now);
             flushed.push((lpn, from, data));
         }
+        let slots = Slots::run(to_ppn, flushed.len() as u32);
         let job = self.jobs.get_mut(id);
         (job.buffer.read, job.buffer.flushed) = (read, flushed);
         job.after = After::Written;
-        Some(self.program(id, Slots::run(to_ppn, pages as u32)))
+        Some(self.program(id, slots))
     }
 
     /// All pages of a block have been read that leave it. `None`: the task goes on.
@@ -233,14 +233,11 @@ impl<K: PolicyTypes> Ftl<K> {
     /// Drops the pages that the host has written meanwhile.
     pub(super) fn drop_stale(&mut self, id: JobId) {
         let (geometry, map) = (self.space.geometry, &self.map);
-        let read = &mut self.jobs.get_mut(id).buffer.read;
-        let all = read.len();
-        read.retain(|(from, _)| {
-            let (block, slot) = geometry.split(*from);
+        let dropped = self.jobs.get_mut(id).buffer.read.retain(|from| {
+            let (block, slot) = geometry.split(from);
             map.is_valid(block, slot)
         });
-        let dropped = all - read.len();
-        self.jobs.counts.dropped += dropped as u64;
+        self.jobs.counts.dropped += dropped;
     }
 
     /// A block that is owed and whose pages have all left is erased. `None`: there is none.
@@ -250,7 +247,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let geometry = self.space.geometry;
         let buffer = &mut self.jobs.get_mut(id).buffer;
         let of = |from| geometry.superblock_of(geometry.block_of(from));
-        let waits = |block| buffer.read.iter().any(|(from, _)| of(*from) == block);
+        let waits = |block| buffer.read.pages().any(|from| of(from) == block);
         let at = buffer.unfinished.iter().position(|(block, _)| !waits(*block))?;
         let (block, needed_by) = buffer.unfinished[at];
         if !geometry.superblocks().are_blocks() {
@@ -313,12 +310,14 @@ impl<K: PolicyTypes> Ftl<K> {
         match &mut job.task {
             Task::Collect(_) | Task::Member(_) => job.after = After::Seal { to },
             Task::Plan(run) => {
-                let first = job.buffer.read.drain(..).map(|(from, _)| geometry.split(from).1).min();
+                let first = job.buffer.read.pages().map(|from| geometry.split(from).1).min();
+                job.buffer.read.retain(|_| false);
                 match &mut run.at {
                     PlanStage::Pages(Leaving { then: Then::Stay, cursor, .. }) => {
                         *cursor = first.unwrap_or(*cursor);
                     }
-                    PlanStage::Pages(Leaving { block, dest, .. }) => {
+                    PlanStage::Pages(Leaving { block, dest, .. })
+                    | PlanStage::Lead(Lead { superblock: block, dest, .. }) => {
                         given_back = Some(*block);
                         run.at = PlanStage::Retake(*block, *dest);
                     }
@@ -326,7 +325,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 }
             }
             Task::Rewrite(_) => {
-                self.jobs.counts.dropped += job.buffer.read.drain(..).count() as u64;
+                self.jobs.counts.dropped += job.buffer.read.retain(|_| false);
                 return None;
             }
             Task::Program | Task::Erase(_) | Task::Parity => unreachable!("it reads no pages"),
@@ -370,6 +369,6 @@ impl<K: PolicyTypes> Ftl<K> {
     /// written.
     fn is_loaded(&self, id: JobId, lpn: Lpn) -> bool {
         let read = &self.jobs.get(id).buffer.read;
-        self.map.lookup(lpn).is_some_and(|at| read.iter().any(|(from, _)| *from == at))
+        self.map.lookup(lpn).is_some_and(|at| read.has(at))
     }
 }

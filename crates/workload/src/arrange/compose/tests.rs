@@ -16,7 +16,7 @@ fn list(name: &str, n: u64, gap: u64) -> Box<dyn Workload> {
     Box::new(List::new(name, requests.collect()).unwrap())
 }
 
-/// Opens parts called `N/GAP`: so many requests at such a distance in ns.
+/// Opens parts called `N/GAP`: N requests at a distance of GAP ns.
 fn open(text: &str) -> Result<Box<dyn Workload>, String> {
     let composition = Composition::read("mix.toml", text).expect("a file of parts")?;
     composition.open("mix.toml", &mut |part| {
@@ -55,7 +55,7 @@ fn parts_are_flows_by_their_names() {
         let of = |flow: u8| all.iter().filter(|r| r.flow == flow).count();
         let about = mixed.about();
         let flow = |(i, f): (usize, &Flow)| {
-            // Whatever is tagged so lies in its region.
+            // Every request with the tag lies in its region.
             let mine = || all.iter().filter(|r| usize::from(r.flow) == i);
             assert!(mine().all(|r| f.region.0 <= r.offset && r.end() <= f.region.1), "{f:?}");
             (f.name.clone(), f.weight, of(i as u8))
@@ -72,7 +72,7 @@ fn parts_are_flows_by_their_names() {
     assert_eq!(flows(shared), [named("a", 1, 11)]);
     let alike = "[[part]]\nworkload = \"5/1\"\n[[part]]\nworkload = \"5/1\"\n";
     assert_eq!(flows(alike), [named("5/1 1", 1, 5), named("5/1 2", 1, 5)]);
-    // One part without a name is no flow.
+    // One part without a name is not a flow.
     assert_eq!(flows("[[part]]\nworkload = \"5/1\"\n"), []);
     // A file within a file keeps its flows.
     let composition = Composition::read("outer.toml", &format!("{HEAD}{alike}")).unwrap().unwrap();
@@ -158,9 +158,9 @@ fn parts_with_queue_depths_are_streams_of_their_own() {
     let last = drain(&mut *flows.closed[1].source).unwrap();
     assert_eq!(last.len(), 50);
     assert!(last.iter().all(|r| r.prio == Prio::High && r.offset >= 2 << 20));
-    // Whoever only looks sees all of them.
+    // A reader that does not open it sees all of them.
     assert_eq!(drain(&mut *mixed.open().unwrap()).unwrap().len(), 180);
-    // What is done to the whole would lose the loops.
+    // A step on the whole would lose the loops.
     let first = Steps { first: Some(5), ..Steps::default() };
     let fault = first.apply(open(&text).unwrap()).err().unwrap().to_string();
     assert!(fault.contains("queue depths") && fault.contains("first=5"), "{fault}");

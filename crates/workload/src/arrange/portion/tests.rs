@@ -62,7 +62,8 @@ fn a_request_keeps_what_it_has_in_the_pages_that_were_drawn() {
     }
 }
 
-/// Whatever a workload is aligned to, a part has its share of the pages; of one page, all or nothing.
+/// With any alignment of a workload, a part has its share of the pages; of one page it has all or
+/// nothing.
 #[test]
 fn a_part_has_its_share_of_the_pages_and_all_accesses_to_them() {
     let pages = 1 << 16;

@@ -213,7 +213,8 @@ fn what_cannot_be_meant_says_why() {
     assert!(e.to_string().contains("too far"), "{e}");
 }
 
-/// 2^62 ns are 146 years. What would come later is refused, and repetitions as soon as one round is known.
+/// 2^62 ns are 146 years. A request that would come later is refused, and repetitions as soon as
+/// one round is known.
 #[test]
 fn what_the_clock_does_not_reach_is_refused() {
     let last = |steps: Steps, ns: u64| -> Result<u64, TraceError> {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::trace::drain;
 
-/// Columns, cut into pieces of so many rows.
+/// Columns, cut into pieces of `piece` rows.
 #[derive(Clone, Default)]
 struct Memory {
     time: Option<Vec<u64>>,
@@ -56,7 +56,7 @@ fn rows(n: u64, piece: usize) -> Memory {
     Memory {
         time: Some((0..n).map(|i| 5_000 + i * 10_000).collect()),
         op: (0..n).map(op).collect(),
-        // What a flush has in its column means nothing.
+        // The offset of a flush has no meaning.
         offset: (0..n).map(|i| if op(i) == FLUSH { u64::MAX } else { i * 8192 }).collect(),
         size: (0..n).map(|i| if op(i) == FLUSH { 0 } else { 512 * (1 + i % 9) }).collect(),
         prio: Some((0..n).map(|i| u8::from(i % 5 == 0)).collect()),

@@ -35,7 +35,7 @@ fn refuse_names_record_address_capacity_and_the_ways_out() {
     assert!(!text.contains("packs") && text.contains("touch 2 MiB"), "{text}");
 }
 
-/// What helps against requests beyond the drive depends on what all of them touch.
+/// The advice against requests outside the drive depends on the addresses of all of them.
 #[test]
 fn compact_is_tried_before_it_is_offered() {
     let hint = |requests: &[(u64, u64)], capacity: u64| {
@@ -165,7 +165,7 @@ fn flushes_pass_whatever_happens_to_addresses() {
         (refuse, 4096, 10 * MIB, [0, 5 * MIB + 4096, 0, 9 * MIB + 4096, 0], 9 * MIB + 4608),
         (wrap, 0, 4 * MIB, [0, MIB, 0, MIB, 0], 4 * MIB),
         (wrap, down, 4 * MIB, [0, MIB, 0, MIB, 0], 4 * MIB),
-        // The first extent is none that a flush touches.
+        // A flush does not touch the first extent.
         (compact, 0, 2 * MIB, [0, 0, 0, MIB, 0], 2 * MIB),
     ] {
         let (seen, ends) =
@@ -200,7 +200,8 @@ fn alignment_finds_the_partition_of_63_sectors() {
     assert_eq!(Alignment::new().best_shift(), (0, 0));
 }
 
-/// Who says that only whole pages are written is right; and a trace as it lies says it wherever it is so.
+/// The promise of whole pages holds only for whole pages; an unchanged trace makes it if its
+/// requests are whole pages.
 #[test]
 fn whole_pages_are_promised_of_whole_pages() {
     let is_so = |workload: &dyn Workload, page: u64| {

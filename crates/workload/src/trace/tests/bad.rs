@@ -105,7 +105,7 @@ fn an_absurd_clock_is_refused_and_the_unit_settles_it() {
     assert_eq!(read_with(iolog.as_bytes(), NO_OPTIONS).unwrap().len(), 2000);
     let written = read_with(iolog.replace("trim", "write").as_bytes(), NO_OPTIONS).unwrap_err();
     assert_eq!(written.code(), "trace::clock");
-    // All at one instant is no rate at all.
+    // Requests that all come at one instant have no rate.
     let still = about(&"7 0 16 8 1\n".repeat(5000));
     assert!(still.notes.iter().any(|n| n.contains("queue-depth")), "{:?}", still.notes);
 }
@@ -129,9 +129,9 @@ fn skipping_counts_and_remembers_the_first_reasons() {
     assert!(e.to_string().contains("all 2 records were skipped"), "{e}");
 }
 
-/// A record of every format in text, its separator, and what each column takes: `n` a number and
-/// `w` certain words, so that nothing else will do; `d` a number of any size; `h` anything but
-/// nothing; `b` certain words or nothing; `e` the end of the line; `x` anything.
+/// A record of every format in text, its separator, and the content of each column. `n` is a number
+/// and `w` a certain word, so that nothing else is valid; `d` is a number of any size; `h` anything
+/// but nothing. `b` is a certain word or nothing; `e` the end of the line; `x` anything.
 const RECORDS: [(&str, &str, char, &str); 14] = [
     ("ssdsim", "90000000000 0 16 8 1", ' ', "nnnnn"),
     ("disksim", "90000.5 0 16 8 1", ' ', "nnnnw"),
@@ -154,7 +154,7 @@ const RECORDS: [(&str, &str, char, &str); 14] = [
     ("csv", "90000000;r;512;8;sda", ';', "nwnnh"),
 ];
 
-/// Where the fields of a line begin and end.
+/// The begin and end of the fields of a line.
 fn places(line: &str, separator: char) -> Vec<(usize, usize)> {
     let mut at = 0;
     let mut places = Vec::new();
@@ -217,7 +217,7 @@ fn whatever_a_column_must_not_hold_is_an_error_with_its_place() {
     assert!(refused > 200, "{refused}");
 }
 
-/// What else can be wrong in each format, beyond a column by itself.
+/// Other mistakes of each format, beyond a column by itself.
 #[test]
 fn each_format_has_mistakes_of_its_own() {
     let cases: &[(&str, &str, &str)] = &[

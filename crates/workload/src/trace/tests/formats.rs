@@ -70,7 +70,8 @@ fn vscsi_is_binary_with_microseconds() {
     assert!(notes.contains("1 records hold no request"), "{notes}");
 }
 
-/// What a sample must give, computed from its pieces: times from the first, devices side by side.
+/// The expected content of a sample, computed from its pieces: times from the first, devices side
+/// by side.
 fn expected(pieces: &[Piece]) -> Vec<(u64, u64, u32, Op)> {
     let end =
         |d| pieces.iter().filter(move |p| p.device == d).map(|p| (p.sector + p.sectors) * 512);
@@ -198,7 +199,7 @@ fn blkparse_flushes_stand_where_the_kernel_writes_them() {
         ("Q FWS 8 + 8 [a]", &[flush, at(write)]),
         ("Q WFS 8 + 8 [a]", &[at(fua)]),
         ("Q WSM 8 + 8 [a]", &[at(write)]),
-        // What reads or trims carries no data that could bypass.
+        // Reads and trims carry no data that could bypass.
         ("Q RF 8 + 8 [a]", &[at(Op::Read)]),
         ("Q DFS 8 + 8 [a]", &[at(Op::Trim)]),
         ("Q FDS 8 + 8 [a]", &[flush, at(Op::Trim)]),
@@ -207,7 +208,7 @@ fn blkparse_flushes_stand_where_the_kernel_writes_them() {
         ("D FF [kworker/0:1H]", &[flush]),
         ("D F [a]", &[flush]),
         ("D WFS 8 + 8 [a]", &[at(fua)]),
-        // A barrier of an old kernel, and sectors that are none.
+        // A barrier of an old kernel, and invalid sectors.
         ("Q WS [a]", &[flush]),
         ("Q W 8 + 0 [a]", &[flush]),
         ("D FWS 8 + 0 [a]", &[flush]),
@@ -260,7 +261,7 @@ fn flushes_have_no_address() {
     assert_eq!((only.requests, only.span), (Some(2), Some(0)));
 }
 
-/// What `--skip-bad` counts are records, also where one would have been two requests.
+/// `--skip-bad` counts records, even if one would have been two requests.
 #[test]
 fn a_flush_and_its_write_are_put_in_order_and_skipped_together() {
     let line = |i: u64, ms: u64, what: &str| format!("8,0 1 {i} 0.{ms:03} 9 Q {what} [a]\n");
@@ -312,7 +313,7 @@ fn vscsi_flushes_whatever_blocks_they_name() {
     assert!(e.contains("584 years"), "{e}");
 }
 
-/// What the flush began at is what it ended at less the time that it took, as for others.
+/// A flush began at its end less its duration, as others do.
 #[test]
 fn msps_flushes_have_columns_of_their_own() {
     let header = "BeginHeader\n\
@@ -373,7 +374,7 @@ fn csv_columns_stand_anywhere_between_anything() {
     }
     let text = "x,1,8,0,0.001\n\n# note\nx,2,16,1,0.0025\n";
     assert_eq!(all(text, "time=5:s,op=4:0/1,offset=3:sectors,size=2:sectors"), want);
-    // What a flush has in the columns that it does not need, or that there is nothing at all.
+    // A flush may have anything in the columns that it does not need, or lack them.
     let flush = |at| (at, 0, 0, Op::Flush);
     let fua = (2_000_000, 4096, 512, Op::WriteFua);
     let text = "0;F;;;\n1000;flush;7;0;\n2000;WF;4096;512;\n3000;Flush\n";
@@ -415,7 +416,7 @@ fn columns_that_cannot_be_meant_are_refused_with_a_reason() {
         ("op=1:0/1/2/3/4/5,offset=2,size=3", "expected such as `op=2:0/1`"),
         (
             "lba=1,op=2,offset=3,size=4",
-            "`lba` is none of time, op, offset, size, device, process and prio",
+            "`lba` is not one of time, op, offset, size, device, process and prio",
         ),
     ];
     for (text, words) in cases {

@@ -95,7 +95,7 @@ fn tar(content: &[u8], magic: bool) -> Vec<u8> {
     header
 }
 
-/// What is an archive is called one, whatever is in it, however it is packed, and whatever it is said to be.
+/// An archive is named as one, with any content, packing and declared format.
 #[test]
 fn archives_are_named_before_formats_are_guessed() {
     for (name, format) in SAMPLES {
@@ -387,7 +387,8 @@ fn decimal_commas_lose_nothing() {
     for text in strict {
         assert!(trace(text.as_bytes(), NO_OPTIONS).is_err(), "{text}");
     }
-    // Further columns that are none, or beside times with fractions, or with names of their own.
+    // Further columns that are not used, or next to times with fractions, or with names of their
+    // own.
     let fine = [
         ("0,1000,8192,W,0.5,17\n0,2000,8192,W,1.25,18\n", NO_OPTIONS),
         ("0,1000,8192,W,0,more\n0,2000,8192,W,1,than that\n", NO_OPTIONS),
@@ -409,7 +410,7 @@ fn decimal_commas_lose_nothing() {
     }
 }
 
-/// What the times show of their unit is said; what they do not show is not.
+/// The message gives the unit as far as the times show it, and nothing more.
 #[test]
 fn times_of_another_unit_are_pointed_out() {
     let whole = "whole number of seconds";
@@ -495,7 +496,7 @@ fn the_letters_of_the_kernel_are_known() {
         let e = read(unknown).unwrap_err().to_string();
         assert!(e.contains(&format!("`{unknown}` in the type")) && e.contains("--skip-bad"), "{e}");
         assert!(csv(unknown).unwrap_err().to_string().contains("in the operation"), "{unknown}");
-        // Where no request arrives the letters do not matter.
+        // If no request arrives, the letters do not matter.
         let other = line(unknown).replace(" Q ", " I ");
         let known = unknown.bytes().all(|b| b.is_ascii_alphabetic());
         assert_eq!(
@@ -778,7 +779,7 @@ fn other_separators_are_pointed_out() {
     }
 }
 
-/// What is said of other formats depends on how this one was found.
+/// The message about other formats depends on how this one was found.
 #[test]
 fn hints_speak_of_what_is_there() {
     let huge = "8,16 0 99 90.0 7 Q W 8 + 99999999 [x]\n";

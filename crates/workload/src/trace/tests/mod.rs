@@ -72,10 +72,10 @@ fn long() -> Vec<u8> {
 const RECORD: &[u8] = b"5 0 64 8 0\n";
 /// Two records that take 18 bytes in memory: each a head of two, six of an address and one of a length.
 const FAR_AND_NEAR: &[u8] = b"5 0 0 8 0\n5 0 2000000000000 16 0\n";
-/// So many of these pairs are kept: of each piece of memory some bytes are left.
+/// The number of these pairs that are kept: of each piece of memory some bytes are left.
 const FEW_ENOUGH: usize = packed::MOST / 18;
 
-/// A small file may hold very many records: whoever waits sees how many were read.
+/// A small file may hold very many records: its progress counts the records read.
 #[test]
 fn what_is_read_is_counted() {
     let text = long();
@@ -168,7 +168,7 @@ fn what_follows_the_end_of_a_gzip_file_is_passed_over_and_told() {
             let note = format!("{n} bytes after the end of the gzip data were passed over");
             assert_eq!(told(&[packed, tail].concat()), [note]);
         }
-        // What begins as a member is one, and is damaged or cut.
+        // Data that begins as a member is one, and is damaged or cut.
         for (tail, words) in
             [(&b"\x1f\x8band no header"[..], "damaged"), (&whole[..12], "in the middle")]
         {

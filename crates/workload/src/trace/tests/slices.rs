@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What was read, and what was said about it.
+/// The requests, and the report about them.
 fn slice(text: &str, options: &ReadOptions) -> Result<(Vec<Request>, About), String> {
     let trace = trace(text.as_bytes(), options.clone()).map_err(|e| e.to_string())?;
     let all = drain(&mut *trace.open().unwrap()).unwrap();
@@ -174,7 +174,8 @@ fn devices_are_flows_in_regions_of_their_own() {
         ("hm_0".to_owned(), (mib, mib + 4096), vec![(1000, mib)]),
     ];
     assert_eq!(told(msr, FlowBy::Device, NO_OPTIONS).unwrap(), expected);
-    // By their numbers, whoever comes first; a flush is its device's, and has no address.
+    // Owners in the order of their first requests; a flush belongs to its device, and has no
+    // address.
     let columns = Some("time=1:ns,op=2,offset=3,size=4,device=5".parse().unwrap());
     let table = "0,r,512,512,7\n1,w,0,512,3\n2,f,,,7\n";
     let expected = vec![
@@ -241,7 +242,7 @@ fn processes_are_flows_on_the_addresses_that_they_share() {
     }
     let e = slice("db,r,0,512\n,r,0,512\n", &of(None)).unwrap_err();
     assert!(e.contains("t:2:1: column 1, the process, is missing"), "{e}");
-    // Whoever was running is not who asked.
+    // The process that was running is not the one that asked.
     let completed: String = BLKPARSE.lines().skip(3).collect();
     for (text, event) in [(BLKPARSE, Some(Event::Completed)), (&completed, None)] {
         let e = told(text, FlowBy::Process, ReadOptions { event, ..NO_OPTIONS }).unwrap_err();

@@ -1,4 +1,4 @@
-//! Which format a file is told to have.
+//! The format that is detected for a file.
 
 use super::*;
 

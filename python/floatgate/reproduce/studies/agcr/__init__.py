@@ -27,7 +27,7 @@ __all__ = ["analyse", "claims", "prepare"]
 
 
 def claims(_experiment: Experiment) -> Iterator[Published]:
-    """What is said of runs."""
+    """Claims about runs."""
     for reading in READINGS:
         for data, li in reading.conflicts.items():
             yield from _against(li, data)
@@ -78,23 +78,18 @@ workload; accesses to pages without history are left out. The paper's numbers ar
 says that accuracy rises with the window, and ever less."""
 
 _FIGURE_7 = f"""
-Both drives hold the same data when the trace begins, at high or at medium cost, and traces are \
-played at {LOAD} times their speed, which Fig. 1 sets; a mean needs 100 requests of its kind. \
-Waiting: Li et al. write at low cost while operations of other requests wait. In service: while \
-other requests are inside the drive, which is what the published bound on writes implies, as a \
-drive whose queues are mostly empty would write nothing at low cost. Neither is chosen by what \
-comes \
-out. The four readings show the same five numbers, and each number counts once. The slides' \
-averages \
-of 32 % and 22 % cannot be reductions, as the paper's maximum for writes is 20.4 %; as speed-ups \
-(Li \
-over AGCR, less one) the two agree, and so they are computed here. AGCR writes pages at high cost \
-that it has never seen: that is what its writes pay where first accesses are most of the writes, \
-so \
-the speed-up stands beside that of AGCR with low-cost first writes. Why reads gain nothing: in \
-most \
-stand-ins no read-only page is written in the run, so no policy for writes changes its cost \
-("Why reads differ" below)."""
+Both drives hold the same data when the trace begins, at high or at medium cost. Traces are played \
+at {LOAD} times their speed, which Fig. 1 sets. A mean needs 100 requests of its kind. Waiting: Li \
+et al. write at low cost while operations of other requests wait. In service: while other requests \
+are inside the drive. The published bound on writes implies this, as a drive whose queues are \
+mostly empty would write nothing at low cost. Neither is chosen by what comes out. The four \
+readings show the same five numbers, and each number counts once. The slides' averages of 32 % and \
+22 % cannot be reductions, as the paper's maximum for writes is 20.4 %. As speed-ups (Li over \
+AGCR, less one) they agree with it, and so they are computed here. AGCR writes pages at high cost \
+that it has never seen: its writes pay for this if first accesses are most of the writes. So a row \
+below has the speed-up of AGCR with low-cost first writes. Why reads gain nothing: in most \
+stand-ins no read-only page is written in the run, so no policy for writes changes its cost ("Why \
+reads differ" below)."""
 
 OVERALL, READS, WRITES = "overall, mean", "reads, mean speed-up", "writes, mean speed-up"
 
@@ -186,7 +181,7 @@ def _if_created(evidence: Evidence) -> Iterator[str]:
         change = fmean(found)
         verb = "cuts" if change < 0 else "raises"
         yield (
-            f"Where {100 * most:g} % of the reads go to pages that the run creates, it {verb} "
+            f"If {100 * most:g} % of the reads go to pages that the run creates, it {verb} "
             f"their mean latency by {abs(100 * change):.0f} %; no source says how many do."
         )
 
@@ -286,7 +281,8 @@ def _wins(evidence: Evidence) -> Sheet:
         columns[f"AGCR, {reading.words}"] = partial(_who_wins, evidence, li)
     columns["overall against MCW/MCR"] = _beside("AGCR", "all", TRADITIONAL)
     return evidence.sheet(
-        "Where AGCR wins and where it loses", {**AT_LOAD, "cost": "AGCR"}, ("workload",), columns,
+        "Workloads on which AGCR wins and loses",
+        {**AT_LOAD, "cost": "AGCR"}, ("workload",), columns,
         f"AGCR against Li et al., both on data of high cost, at {LOAD} times the speed; less is "
         "better. First accesses: of all, those to pages that were never accessed before.",
     )  # fmt: skip
@@ -347,9 +343,8 @@ def _losses(evidence: Evidence) -> Sheet:
         {"first accesses": _accesses("first"), "interleaved": _accesses("interleaved")}
         | {head: _beside(cost, "all") for head, cost in rules.items()},
         "Overall mean latency against Li et al. (waiting, equal data of high cost). AGCR writes "
-        "pages at high cost that it has not seen, for reads that may come: where most writes are "
-        "first ones, and above all in bursts, that is what it loses by; Li et al. write at low "
-        "cost just then.",
+        "pages at high cost that it has not seen, for reads that may come. It loses by this if "
+        "most writes are first ones, above all in bursts: Li et al. write at low cost just then.",
     )  # fmt: skip
 
 
@@ -387,11 +382,11 @@ def _other_rules(evidence: Evidence) -> Sheet:
         {f"{name} ({needs})": [_beside(name, op) for op in ("all", "read")]
          for name, needs in schemes.items()},
         "Overall mean latency / reads, against Li et al. (waiting, equal data of high cost). "
-        "`expected` writes at the level at which the program and the reads to be expected before "
-        "the next write take least time, learnt from how pages were read so far: most of what it "
-        "gains is that it does not write first accesses at high cost, and it often pays in reads. "
-        "`oracle` knows all accesses to come; `ideal` reads every page at low cost and writes "
-        "every page at low cost.",
+        "`expected` writes at the level at which the program and the expected reads before the "
+        "next write take least time, learnt from earlier reads of pages. Most of its gain is that "
+        "it does not write first accesses at high cost, and it often pays in reads. `oracle` "
+        "knows all accesses to come; `ideal` reads every page at low cost and writes every page "
+        "at low cost.",
     )  # fmt: skip
 
 

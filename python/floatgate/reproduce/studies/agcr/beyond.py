@@ -1,4 +1,4 @@
-"""What the paper leaves out: read share, queue depth, full drives, tails, wear and energy."""
+"""Beyond the paper: read share, queue depth, full drives, tails, wear and energy."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def beyond(evidence: Evidence) -> list[Sheet]:
                 for base, words in ((LI, ""), (TRADITIONAL, "against MCW/MCR, "))
                 for size, drive in sizes.items()
             },
-            "AGCR's overall mean latency against Li et al. (waiting, equal data of high cost) and "
-            "against MCW/MCR, at the load of Fig. 1, on 512 blocks in each "
-            "plane, as the paper's words have it, and on 2048, as its simulator may have read "
-            "them. Where nothing is collected the size of a drive does not matter.",
+            "AGCR's overall mean latency at the load of Fig. 1, against Li et al. (waiting, equal "
+            "data of high cost) and against MCW/MCR. Planes have 512 blocks, as in the paper's "
+            "words, or 2048, as its simulator may have read them. The size of a drive does not "
+            "matter if nothing is collected.",
         ),
         (
             "Percentiles", {**AT_LOAD, "cost": [TRADITIONAL, LI, "AGCR", "expected"]},
@@ -77,8 +77,8 @@ def beyond(evidence: Evidence) -> list[Sheet]:
             },
             "Zipf accesses, half of them reads, 1,500 a second on a small drive that was filled "
             f"and aged. {_quickest(runs)}Energies of a read, a program and an erase are those of "
-            "chip C-MLC64, for levels in proportion to their times (Grupp et al.: power does not "
-            "depend on the page's speed).",
+            "chip C-MLC64. For levels they are in proportion to their times (Grupp et al.: power "
+            "does not depend on the page's speed).",
         ),
     )  # fmt: skip
     return [evidence.sheet(*each) for each in found]
@@ -98,7 +98,7 @@ def _energy(run: Result) -> str:
 
 
 def _quickest(full: Mapping[tuple[str, str], Result]) -> str:
-    """Which scheme is quickest at each spare factor, and what AGCR costs where little is spare."""
+    """The quickest scheme at each spare factor, and the price of AGCR with little spare."""
     parts = []
     for spare in dict.fromkeys(spare for spare, _ in full):
         means = {

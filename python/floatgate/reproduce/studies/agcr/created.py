@@ -170,7 +170,7 @@ def _groups(evidence: Evidence) -> Iterator[tuple[list[str], Mapping[str, Any]]]
 
 _TEXT = f"""
 AGCR against Li et al. (in service), both on data of high cost. A page that is only read has the \
-cost of its last write, so Li et al.'s cheap writes can slow only reads of pages that are written \
+cost of its last write. So Li et al.'s cheap writes can slow only reads of pages that are written \
 in the run. The headline is the row without any: no source says how many there are in the traces. \
 Larger shares would suffice for what is published of reads (-24 % in the mean, -48.3 % at best); \
 that the paper's volumes have them is unproven. The generator has {REQUESTS:,} requests, \
@@ -178,5 +178,5 @@ that the paper's volumes have them is unproven. The generator has {REQUESTS:,} r
 {BURSTS_PER_SECOND:,} bursts come each second. Created pages are written once in bursts of \
 {PIECES[0]} to {PIECES[1]} and then read {READS[0]} to {READS[1]} times, with at most {LIVE} to be \
 read. Other bursts have {TOGETHER[0]} to {TOGETHER[1]} requests, and {BOTH:,} pages are \
-interleaved: \
-both were set by the row without created pages of an earlier experiment, so that row is an input."""
+interleaved. Both were set by the row without created pages of an earlier experiment, so that row \
+is an input."""

@@ -1,4 +1,4 @@
-"""What the paper leaves open, by the names of runs: schemes, speeds, levels; and Figure 1."""
+"""Open points of the paper, by the names of runs: schemes, speeds, levels; and Figure 1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from floatgate.reproduce.study import Evidence, Finding, Published, Result, Tabl
 
 SCOPES = (("requests", "1"), ("device", "1"), ("device", "2"), ("device", "4"), ("channel", "1"),
           ("die", "1"))  # fmt: skip
-"""Where Li et al. look, and how many count."""
+"""The place where Li et al. look for waiting operations, and how many count."""
 OPS = ("read", "write", "all")
 
 DRIVE, LARGER = "agcr", "agcr-128g"
@@ -70,7 +70,7 @@ def share_at(run: Result, verb: str, level: str) -> float | None:
 
 
 def figure_1_claims(where: Mapping[str, Any]) -> Iterator[Published]:
-    """What the figure says; where two schemes lie apart, one claim for each of them."""
+    """The statements of the figure; if two schemes are apart, one claim for each of them."""
     high, low = "HCW/LCR", "LCW/HCR"
     for what, op, schemes, value, kind in (
         (f"reads with {high}", "read", [high], -0.54, "input"),
@@ -103,11 +103,10 @@ def _apart(first: Finding, second: Finding) -> Finding:
 
 
 _FIGURE_1 = """
-Mean response times, waits included, against the traditional case, averaged over workloads. \
-Fig. 1b calls LCW/HCR the worst for reads: the last row has the volume on which it loses least. \
-Without waits reads would change by -58.8 % (70 against 170 us) and writes by -25 % (450 against \
-600 us): the first two rows say how busy the drive is, and the speed of the traces is set by \
-them. The next two are points of the traditional case: as ratios they would contradict the \
-paper's own bars. That LCW/HCR improves the overall latency (Fig. 1a) holds without waits only \
-where more than 48 % of the requests are writes, which says something of the twelve volumes that \
-the paper took."""
+Mean response times, waits included, against the traditional case, averaged over workloads. Fig. \
+1b calls LCW/HCR the worst for reads: the last row has the volume on which it loses least. Without \
+waits reads would change by -58.8 % (70 against 170 us) and writes by -25 % (450 against 600 us). \
+The first two rows show how busy the drive is, and the speed of the traces is set by them. The \
+next two are points of the traditional case: as ratios they would contradict the paper's own bars. \
+Without waits LCW/HCR improves the overall latency (Fig. 1a) only if more than 48 % of the \
+requests are writes. That limits which twelve volumes the paper can have taken."""

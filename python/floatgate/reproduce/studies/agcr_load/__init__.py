@@ -9,7 +9,7 @@ from floatgate.reproduce.studies.agcr import grid
 from floatgate.reproduce.study import Analysis, Evidence, Experiment, Published, Study, percent
 
 CHANGES = {"reads with HCW/LCR": -0.54, "writes with LCW/HCR": -0.26}
-"""What the speed is chosen by, as the figure has it."""
+"""The quantity that chooses the speed, as in the figure."""
 
 
 def claims(experiment: Experiment) -> Iterator[Published]:

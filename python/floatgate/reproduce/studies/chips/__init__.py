@@ -29,7 +29,7 @@ class Benched(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the paper calls it."""
+        """The name of the chip in the paper."""
         return self.chip.name.upper()
 
     @property
@@ -75,8 +75,8 @@ def _says(tables: Sequence[Table]) -> str:
     )  # fmt: skip
     return (
         f"Beyond its rating the error rate of MLC grows {worn:.1f} times as fast as up to it (more "
-        f"than once in the paper), a program again takes {100 * disturbed:.0f} % of the page that "
-        "it disturbs, and reads find their first error where the paper does on "
+        f"than once in the paper). A second program disturbs {100 * disturbed:.0f} % of the page "
+        "that shares its cells. Reads find their first error where the paper does on "
         f"{100 * onset:.0f} % of new chips."
     )
 
@@ -135,7 +135,7 @@ def _energy(chips: Sequence[Benched]) -> Iterator[Finding]:
         ours = _mlc_over_slc(some, methodcaller("of", key))
         yield _row(some, f"MLC over SLC, {what}", "3.4", published, ours, IN, unit="x")
     for what in OPERATIONS:
-        # What was lost between Table 3 and the meter. Programs get quicker from the first cycle on.
+        # Losses between Table 3 and the meter. Programs get quicker from the first cycle on.
         apart = [e.of(f"{what}_nj_per_bit") / e.chip.number(f"{what}-per-bit") - 1 for e in chips]
         worst = max(apart, key=abs)
         name = f"nJ per bit, {what}: most apart"
@@ -403,22 +403,22 @@ def _onsets(chips: Sequence[Benched]) -> Sheet:
 _TABLES: Sequence[tuple[str, Callable[[Sequence[Benched]], Iterator[Finding]], str]] = (
     (
         "Datasheets and sizes (Tables 1 and 2)", _datasheets,
-        "What the library has of the eleven chips, which the paper measured, beside the ranges of "
+        "Values of the library for the eleven chips, which the paper measured, and the ranges of "
         "data sheets that it collected. Idle power is in microwatts there and in milliwatts in "
         "its Table 3: the two differ by a factor of a hundred, and the library keeps what was "
         "measured.",
     ),
     (
         "Energy and power (Table 3, 3.4)", _energy,
-        "Energies per bit and idle power were given to the model. What the paper concludes from "
-        "them, that MLC takes so many times the energy of SLC, is computed here from what the "
-        "meter of the bench shows, as plain means over chips and, for programs, over pages. For "
-        "reads and programs that is 5 % more and 3 % less than printed, from the printed Table 3: "
-        "how the paper weighs its chips it does not say. Average power is an output: energy over "
-        "time, with the bus or the array always at work. For erases, which move no data, it "
-        "agrees with the published one within a third; for reads and programs it is 1.2 to 2.4 "
-        'times that: the paper measured "as quickly as our test setup can drive the chip", a '
-        "program on a host that leaves chips waiting between transfers.",
+        "Energies per bit and idle power were given to the model. The paper concludes how many "
+        "times the energy of SLC MLC takes. This is computed here from the meter of the bench, as "
+        "plain means over chips and, for programs, over pages. For reads and programs that is 5 % "
+        "more and 3 % less than printed, from the printed Table 3: how the paper weighs its chips "
+        "it does not say. Average power is an output: energy over time, with the bus or the array "
+        "always at work. For erases, which move no data, it agrees with the published one within "
+        "a third. For reads and programs it is 1.2 to 2.4 times that. The paper measured "
+        '"as quickly as our test setup can drive the chip", with a program on a host that leaves '
+        "chips waiting between transfers.",
     ),
     (
         "Times and bandwidth (Fig. 2 to 5)", _times,
@@ -431,36 +431,37 @@ _TABLES: Sequence[tuple[str, Callable[[Sequence[Benched]], Iterator[Finding]], s
     ),
     (
         "Wear (Fig. 6, 7, 9)", _wear,
-        "The error model was fitted to one of AGCR's statements, and knows of these chips only "
-        "how many bits their cells have and what they are rated for: it was given none of Figures "
-        "6, 7 and 9. Samples, and equal pages of a sample, differ by factors that are drawn; how "
-        "widely is assumed. A fast page holds first bits, which one boundary decides, a slow one "
-        "second bits, which two do, on every chip alike: so slow pages err more in each sample, "
-        "where the paper found no consistent relation. A middle reference that is 0.03 V off "
-        "would make first bits the worse ones; the model has them all midway.",
+        "The error model was fitted to one of AGCR's statements. Of these chips it has only the "
+        "bits of their cells and their rated cycles, and nothing of Figures 6, 7 and 9. Samples, "
+        "and equal pages of a sample, differ by factors that are drawn; how widely is assumed. On "
+        "every chip a fast page holds first bits, which one boundary decides, and a slow one "
+        "second bits, which two decide. So slow pages err more in each sample, whereas the paper "
+        "found no consistent relation. A middle reference that is 0.03 V off would make first "
+        "bits the worse ones; the model has them all midway.",
     ),
     (
         "Program disturb (Fig. 8, 10)", _programs,
-        "An erased block, half of one page programmed to 0 again and again. Cells whose levels "
-        "can only rise, and a chip that takes it that a page is programmed once, show which pages "
-        "suffer and when; which pages share cells was given to the model (from 3.3 and this very "
-        "section). With half of a page programmed, at most that half of its partner can change, "
-        "where the paper says nearly all of it. Of 4n and 4n + 1 each has one partner of those "
-        "that the paper names for both, because no two pages share cells with the same third; and "
-        "pages 2, 4 and 5 have partners, though the paper's rule names pages before the first. "
-        "What one reprogram does more of them do not add to, so that the curve of Fig. 8 is a "
-        "single step. The 32 errors on the page itself have no cause in levels, and the model was "
-        "given them. For SLC, the model was given that nothing happens for a hundred reprograms.",
+        "An erased block, half of one page programmed to 0 again and again. Cells have levels "
+        "that can only rise, and the chip assumes that a page is programmed once. These two show "
+        "which pages suffer and when. The pages that share cells were given to the model (from "
+        "3.3 and this very section). With half of a page programmed, at most that half of its "
+        "partner can change, where the paper says nearly all of it. Of the partners that the "
+        "paper names for both 4n and 4n + 1, each has one here, because no two pages share cells "
+        "with the same third. Pages 2, 4 and 5 have partners, though the paper's rule names pages "
+        "before the first. More reprograms add nothing to the effect of one, so the curve of Fig. "
+        "8 is a single step. The 32 errors on the page itself have no cause in levels, and the "
+        "model was given them. For SLC, the model was given that nothing happens for a hundred "
+        "reprograms.",
     ),
     (
         "Read disturb (Fig. 11)", _reads,
         "The model has errors that grow with the reads of a block, in proportion to cycles to the "
         "power of 1.47, by a fit to another MLC at 2,000 to 15,000 cycles. How worn the paper's "
-        "blocks were it does not say. Taken down to ten cycles, the power law puts the first new "
-        "error of an MLC block where the paper does, and that of an SLC beyond its range; on worn "
-        "blocks it comes far sooner than anything in the paper, so either its blocks were nearly "
-        "new, or its chips were sturdier than the model. Blocks are read until an error appears, "
-        "at most 10 million times.",
+        "blocks were it does not say. At ten cycles, the power law puts the first new error of an "
+        "MLC block where the paper does, and that of an SLC beyond its range. On worn blocks it "
+        "comes far sooner than anything in the paper. So either its blocks were nearly new, or "
+        "its chips were sturdier than the model. Blocks are read until an error appears, at most "
+        "10 million times.",
     ),
 )  # fmt: skip
 

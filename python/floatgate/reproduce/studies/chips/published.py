@@ -1,4 +1,4 @@
-"""What Grupp et al. (MICRO 2009) print of their chips, read back from the chip library."""
+"""Values that Grupp et al. (MICRO 2009) print of their chips, read back from the chip library."""
 
 from __future__ import annotations
 
@@ -71,4 +71,4 @@ DATASHEETS: Mapping[str, tuple[float, float, Callable[[Chip], float]]] = {
     "typical idle power, uW": (30, 60, lambda chip: chip.known["idle_watts"] * 1e6),
     "most idle power, uW": (150, 300, lambda chip: chip.known["idle_watts"] * 1e6),
 }
-"""Table 1, the ranges of public data sheets, each with what stands beside it of a chip."""
+"""Table 1, the ranges of public data sheets, each with the matching value of a chip."""

@@ -45,7 +45,7 @@ def allowed(run: Result) -> float:
 
 
 def predicted(run: Result) -> float:
-    """What the formula says of a run."""
+    """The formula's value for a run."""
     name, choices = victim(run)
     return LAWS[name].of(share(run), run.provenance.config.geometry["pages-per-block"], choices)
 
@@ -59,9 +59,9 @@ def victim(run: Result) -> tuple[str, int]:
 def share(run: Result) -> float:
     """The share of the pages that take part which hold data.
 
-    When a victim is chosen, a plane has beside its closed blocks: free ones, between `start` and
-    `stop` less one, and on average the middle of both; the host's open block, which has just been
-    opened and is empty; the open block of moved pages, half of which is written.
+    When a victim is chosen, a plane has blocks besides its closed ones. Its free ones are between
+    `start` and `stop` less one, on average the middle of both. The host's open block has just been
+    opened and is empty; half of the open block of moved pages is written.
     """
     geometry, marks = run.provenance.config.geometry, run.provenance.config.ftl.gc
     free = (marks["start"] + marks["stop"]) / 2 - 1
@@ -98,7 +98,7 @@ def fifo(rho: float) -> float:
 
 
 def greedy(rho: float, pages: int) -> float:
-    """The block with the fewest valid pages, of blocks with so many pages.
+    """The block with the fewest valid pages, of blocks with `pages` pages.
 
     >>> [round(greedy(0.85, pages), 3) for pages in (16, 64, 256)]
     [2.968, 3.354, 3.476]
@@ -144,7 +144,7 @@ def _mean_field(pages: int, rho: float, share: Callable[[float, int, float], flo
 
 
 def _root(low: float, high: float, f: Callable[[float], float]) -> float:
-    """Where `f` changes from positive to negative."""
+    """The point at which `f` changes from positive to negative."""
     for _ in range(60):
         middle = (low + high) / 2
         if f(middle) > 0:

@@ -1,4 +1,4 @@
-"""Which raw bit error rate an LDPC code of flash size corrects, by how finely cells are sensed.
+"""The raw bit error rate that an LDPC code of flash size corrects, by how finely cells are sensed.
 
 Unlike the other experiments this one runs no drive: it reads codewords over the channel of a sensed
 cell and counts those that do not come back. `docs/ldpc.md` says what is measured, and how.
@@ -44,14 +44,14 @@ GRID: Mapping[int, Sequence[tuple[float, int]]] = {
     sensings: tuple(zip(rates, _FRAMES, strict=True)) for sensings, rates in _RATES.items()
 }
 QUICK = 20
-"""The quick form reads so many times fewer frames, and has no variants."""
+"""The quick form reads this many times fewer frames, and has no variants."""
 
 PROMISE = 1e-15 * 32_768
 """A codeword fails so rarely where one bit in 1e15 read is lost (JESD218, as `codeword` has it)."""
 
 
 class Variant(NamedTuple):
-    """What one change does: `changes` to the base, for these ways of sensing."""
+    """One change to the base, for these ways of sensing: `changes`."""
 
     name: str
     what: str
@@ -73,11 +73,11 @@ VARIANTS = (
     Variant("worn", "an MLC's upper page, worn until it fails", {"model": "page-worn"}),
 )  # fmt: skip
 STEPS = (-0.06, -0.03, 0.0, 0.03)
-"""Where a variant is counted: the logarithm of the rate, from where half the frames fail."""
+"""Points at which a variant is counted, in log rate from the rate at which half the frames fail."""
 
 
 class Measured(NamedTuple):
-    """What was counted, as one value (`data`), as text, and the files that hold it."""
+    """The counts, as one value (`data`), as text, and the files that hold it."""
 
     data: Mapping[str, Any]
     text: str
@@ -85,7 +85,7 @@ class Measured(NamedTuple):
 
 
 class _Task(NamedTuple):
-    """So many frames of one request."""
+    """A number of frames of one request."""
 
     request: Mapping[str, Any]
     frames: int
@@ -135,12 +135,12 @@ def assembled(
 def request(
     sensings: int, at: float, name: str, changes: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What the engine is asked; `at` is a raw bit error rate, or hours for a page."""
+    """The question to the engine; `at` is a raw bit error rate, or hours for a page."""
     return {**BASE, "sensings": sensings, "at": at, "name": name, **(changes or {})}
 
 
 def facts(made: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known of a code and a channel without reading a frame."""
+    """Facts of a code and a channel that need no frame."""
     known: dict[str, Any] = json.loads(engine.ldpc_facts(json.dumps(made)))
     return known
 
@@ -159,7 +159,7 @@ class _Crew:
         self._pool.shutdown(cancel_futures=True)
 
     def count(self, tasks: Sequence[_Task]) -> list[dict[str, Any]]:
-        """What came of each task. Frames have numbers, so that the parts may come in any order."""
+        """The outcome of each task; its parts may come in any order, as frames have numbers."""
         parts = []
         for i, task in enumerate(tasks):
             text = json.dumps(task.request)
@@ -234,7 +234,7 @@ def shannon(sensings: int, rate: float) -> float:
 
 
 def _variants(crew: _Crew) -> Iterator[dict[str, Any]]:
-    """What single changes do to the rate at which a tenth of the frames fail."""
+    """Effects of single changes on the rate at which a tenth of the frames fail."""
     for variant in VARIANTS:
         for m in variant.sensings:
             middle = _half(crew, variant, m)
@@ -250,7 +250,7 @@ def _variants(crew: _Crew) -> Iterator[dict[str, Any]]:
 
 
 def varied(variant: Variant, sensings: int, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What a variant's points say of where a tenth of the frames fail."""
+    """The rate at which a tenth of the frames fail, by a variant's points."""
     rber, low, high = fitted(points).where(0.1)
     code = facts(request(sensings, points[0]["at"], "", variant.changes))
     return {
@@ -261,7 +261,7 @@ def varied(variant: Variant, sensings: int, points: Sequence[Mapping[str, Any]])
 
 
 def _half(crew: _Crew, variant: Variant, sensings: int) -> float:
-    """Where about half the frames of a pilot fail, by bisection.
+    """The point at which about half the frames of a pilot fail, by bisection.
 
     They are counted in nothing else: where the points lie depends on no frame of theirs.
     """
@@ -284,7 +284,7 @@ def _code() -> dict[str, Any]:
 
 
 def _kept() -> list[dict[str, Any]]:
-    """What a page says that was kept far too long, with references that stay and that follow."""
+    """Errors of a page that was kept far too long, with fixed and with following references."""
     made = []
     for model, m in product(("page", "page-tracked"), SENSINGS):
         known = facts(request(m, KEPT_HOURS, "", {"model": model}))
@@ -294,7 +294,7 @@ def _kept() -> list[dict[str, Any]]:
 
 
 def _levels(curves: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What limits make of AGCR's levels: the table's, those measured, and those extrapolated."""
+    """AGCR's levels under each limit: the table's, those measured, and those extrapolated."""
     limits = {
         "table": json.loads(engine.ldpc_levels([4e-3, 7e-3, 1e-2]))["table"],
         "measured": [curve["correctable"]["1e-4"]["rber"] for curve in curves],

@@ -17,9 +17,9 @@ class Fit(NamedTuple):
 
     x is the raw bit error rate over `centre`, less one.
 
-    A long code fails where the channel happens to be worse than it bears, so that its failures
-    follow the normal law of that chance (finite-length scaling: Amraoui, Montanari, Richardson and
-    Urbanke, 2009).
+    A long code fails if the channel happens to be worse than it bears. So its failures follow the
+    normal law of that chance (finite-length scaling: Amraoui, Montanari, Richardson and Urbanke,
+    2009).
     """
 
     a: float
@@ -30,7 +30,7 @@ class Fit(NamedTuple):
     degrees: int = 0
 
     def where(self, share: float) -> tuple[float, float, float]:
-        """The rate at which so many fail, and its interval of 95 %."""
+        """The rate at which this share fails, and its interval of 95 %."""
         x = (_NORMAL.inv_cdf(share) - self.a) / self.b
         aa, ab, bb = self.covariance
         deviation = math.sqrt(max(aa + 2 * x * ab + x * x * bb, 0.0)) / abs(self.b)
@@ -83,9 +83,9 @@ def fitted(points: Sequence[Mapping[str, Any]]) -> Fit:
 
 
 def where_logarithmic(points: Sequence[Mapping[str, Any]], share: float) -> float:
-    """The rate at which so many fail by the same law in the logarithm of the rate.
+    """The rate at which this share fails by the same law in the logarithm of the rate.
 
-    What both say beyond the points differs by what the choice of the law is worth.
+    Beyond the points the two laws differ by the uncertainty of their choice.
     """
     scale = points[0]["rber"]
     moved = [{**p, "rber": 10 + math.log(p["rber"] / scale)} for p in points]

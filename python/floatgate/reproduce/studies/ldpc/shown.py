@@ -1,4 +1,4 @@
-"""What was measured, as text, as Markdown and as a plot."""
+"""Measurements as text, as Markdown and as a plot."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def markdown(data: Mapping[str, Any]) -> str:
 
 def tables(data: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
     """All tables: a title, and rows of which the first is the head."""
-    variants = "What single changes do, where a tenth of the frames fail"
+    variants = "Effects of single changes, where a tenth of the frames fail"
     return [
         ("Correctable raw bit error rate", _limits(data)),
         ("AGCR's levels with these limits", _pairs(data)),

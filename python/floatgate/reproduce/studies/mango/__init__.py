@@ -21,11 +21,11 @@ FILLS = ("full", "0.9", "0.75", "0.5")
 SWAP = [f"swap {n} % in {part}" for n in (5, 10, 20) for part in ("build", "financial", "desktop")]
 NETBOOK = [f"netbook {part}" for part in ("build", "financial", "desktop", "swap")]
 LEAST = {"host.high.write.requests": 100.0}
-"""What a run needs at least for its urgent writes to have a mean."""
+"""The least requests of a run whose urgent writes have a mean."""
 
 
 def claims(_experiment: Experiment) -> Iterator[Published]:
-    """What is said of runs, which is all."""
+    """Claims about runs, which are all."""
     yield from _figure_12()
     yield from _figure_13()
 
@@ -52,17 +52,17 @@ def _says(tables: Sequence[Table]) -> str:
         return ""
     full, half = (percent(min(each.values())) for each in battery)
     return (
-        f"Urgent swap writes are {1 + min(quicker.values()):.2f} times as quick; what a netbook "
-        f"takes on battery changes by {full} on a full drive and by {half} on one half full, in "
+        f"Urgent swap writes are {1 + min(quicker.values()):.2f} times as quick. The energy of a "
+        f"netbook on battery changes by {full} on a full drive and by {half} on one half full, in "
         "the mean."
     )
 
 
 _FIGURE_12 = """
 The paper's average of 1.5 is over its traces, its 44 % the best case. Latency is of whole \
-requests, waiting included: what Mango changes is the program itself (a fast page takes 0.57 \
-ms with its transfer, a page of either kind 1.12 ms in the mean, so at best 1.95 times) and \
-how long others are waited for. Wear is blocks erased."""
+requests, waiting included. Mango changes the program itself and how long others wait for it. A \
+fast page takes 0.57 ms with its transfer, a page of either kind 1.12 ms in the mean, so at best \
+1.95 times. Wear is blocks erased."""
 
 _FIGURE_13 = """
 The paper's 3 % is of "overall energy consumption" (4.1), its 13 % "during battery-powered \
@@ -79,17 +79,17 @@ ENERGY, WEAR = "energy_joules.total", "flash.erase.total"
 
 
 def on_battery(run: Result) -> float:
-    """What the chip takes on battery, in joules."""
+    """The energy of the chip on battery, in joules."""
     return battery_joules(run).high
 
 
 def on_wall(run: Result) -> float:
-    """What it takes plugged in."""
+    """The energy when plugged in."""
     return battery_joules(run).low
 
 
 def on_battery_busy(run: Result) -> float:
-    """What operations alone take on battery."""
+    """The energy of operations alone on battery."""
     joules = battery_joules(run)
     return joules.high - joules.high_idle
 

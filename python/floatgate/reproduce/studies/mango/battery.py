@@ -23,7 +23,7 @@ def quantity(text: str) -> float:
     """`43.25376uJ` in joules, `1418us` in seconds, `27.3mW` in watts."""
     found = re.fullmatch(r"([0-9.]+) ?([munp]?)(J|s|W)", text)
     if found is None:
-        raise ValueError(f"`{text}` is no energy, time or power")
+        raise ValueError(f"`{text}` is not an energy, time or power")
     return float(found[1]) * _UNITS[found[2]]
 
 
@@ -34,7 +34,7 @@ def _by_type(value: Any) -> tuple[float, float]:
 
 
 def battery_joules(run: Result) -> Joules:
-    """What was taken while the last request was urgent, and while it was not.
+    """The energy while the last request was urgent, and while it was not.
 
     Operations are counted where they were decided; a drive idles while it does nothing, each die
     for its share of the chip.

@@ -74,8 +74,8 @@ def _constants() -> Sheet:
     return Sheet(
         "READY: what the printed constants would say",
         ("row of Table 2", "hours between cycles", "published C', TB", "fitted", "printed"), rows,
-        "The mean time between cycles is five years over the cycles used, 3000 W / C. With the "
-        "constants printed below Eq. 2 a drive would bear less than half of what Table 2 says.",
+        "The mean time between cycles is five years over the 3000 W / C cycles used. With the "
+        "constants printed below Eq. 2 a drive would bear less than half of the value in Table 2.",
     )  # fmt: skip
 
 
@@ -124,8 +124,8 @@ def _levels() -> Table:
     return Table(
         "AGCR: three cost levels from one set of constants", [*writes, *reads],
         "Given are the traditional 600 us, the steps as 1 : 4/3 : 16/9, alpha = 10 us, beta = 20 "
-        "us, the error rates that a code corrects, and one constant of the cells that is fitted so "
-        "that the three pairs come out (docs/physics.md).",
+        "us, and the error rates that a code corrects. One constant of the cells is fitted so "
+        "that the three pairs result (docs/physics.md).",
     )  # fmt: skip
 
 

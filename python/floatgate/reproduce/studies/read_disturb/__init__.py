@@ -18,7 +18,7 @@ FACTOR = 16
 """Volumes, limits and reads are divided by this."""
 
 DIES = 4
-"""So many of the paper's dies are one here; time runs as many times as fast."""
+"""Dies of the paper for each simulated one; time runs faster by the same factor."""
 
 SPARE = 0.2
 

@@ -1,4 +1,4 @@
-"""What the paper says, claim by claim, beside what came out; and the runs in sheets."""
+"""The paper's claims one by one, each with the simulated value; and the runs in sheets."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def tables(evidence: Evidence) -> list[Table]:
 
 
 def says(tables: Sequence[Table]) -> str:
-    """What matters of them, in a sentence or two."""
+    """The main result, in a sentence or two."""
     rows = [row for table in tables for row in table.rows]
     ours = {row.what: row.ours for row in rows if isinstance(row.ours, float)}
     even, bursts = (f"mean read, {{}}, {how}, eight dies" for how in ("even", "in bursts"))
@@ -249,7 +249,7 @@ def _wear() -> Iterator[Any]:
 
 
 def _memory() -> Finding:
-    """What IPR keeps for 128 GB: three words a block, and a counter for each monitored page."""
+    """The memory of IPR for 128 GB: three words a block, and a counter for each monitored page."""
     blocks = 128 * 2**30 // (PAGES * PAGE)
     ours = 3 * WORD * blocks + COUNTER * PAGES * (blocks // 10)
     by = [{"formula": "three words a block, two bytes a monitored page"}]
@@ -390,9 +390,9 @@ def sheets(evidence: Evidence) -> list[Sheet]:
             "Why: how reads are concentrated",
             HEAD | named[1] | {"workload": ["SRC", "SRC, scattered", *CONCENTRATED]},
             ("workload",), changes | {"reads on low density": column(runs.taken, share)},
-            "SRC, and SRC with other reads (six million requests), against Baseline. What endures "
-            "eleven limits instead of one saves ten of eleven erases, so 85 % less for refresh "
-            "takes 94 % of the reads on low-density blocks.",
+            "SRC, and SRC with other reads (six million requests), against Baseline. A block that "
+            "endures eleven limits instead of one saves ten of eleven erases, so 85 % less for "
+            "refresh takes 94 % of the reads on low-density blocks.",
         ),
         (
             "Why: one rule changed at a time, and longer",

@@ -1,4 +1,4 @@
-"""What a run came to once it was steady: in its second half, by the series that it stored."""
+"""Sums of a run once it was steady: in its second half, by the series that it stored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Sums(NamedTuple):
 
 
 def between(run: Result, begin: float = 0.5, end: float = 1.0) -> Sums:
-    """What happened from one part of the run's time to another, by default in its second half."""
+    """Events from one part of the run's time to another, by default in its second half."""
     ends, sums = _rising(run.folder)
     at = np.array([begin, end]) * ends[-1]
     # A row of the series across the border counts as far as it lies on this side.
@@ -97,7 +97,7 @@ read_ns = quotient(_of("read_ns"), _of("reads"))
 
 
 def waited(low: int = 0, high: int = MS) -> Measure:
-    """The measure: of a million reads, those that met a refresh and took so many ms to so many.
+    """The measure: of a million reads, those that met a refresh and took `low` to `high` ms.
 
     None for runs that have kept no requests.
     """
@@ -124,7 +124,7 @@ def _waits(folder: Path) -> pl.Series | None:
 
 
 def counter(run: Result, name: str) -> float:
-    """What the scheme has counted, over the whole run."""
+    """The scheme's own count, over the whole run."""
     return float(run.policies["read-disturb"].counters.get(name, 0))
 
 

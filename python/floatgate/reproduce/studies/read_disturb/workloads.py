@@ -1,10 +1,10 @@
 """The workloads, made smaller: a part of the space, a part of the reads, many rounds.
 
-Everything is divided by one factor. *Space*: of every so many extents of 1 MiB one is kept, with
-all requests that begin in it, and kept extents lie side by side; the drive is as large as that.
-*Limits*: they are divided by the policies, and so that refreshes and writes keep their proportion,
-each read that is kept stands for as many: in every round others, until each had its turn. *Time*
-runs faster, so that a die is as busy with refreshes as it would be, and as many reads meet one.
+Everything is divided by one factor. *Space*: of a fixed number of extents of 1 MiB one is kept,
+with all requests that begin in it. Kept extents lie side by side, and the drive is as large as they
+are. *Limits*: the policies divide them. Refreshes and writes keep their proportion, as each read
+that is kept stands for as many: in every round others, until each had its turn. *Time* runs faster,
+so that a die is as busy with refreshes as it would be, and as many reads meet one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BLOCK = 192
 """Pages in a block, likewise."""
 
 TOGETHER = 1 << 16
-"""So many requests at least go into the file at once."""
+"""The least number of requests that go into the file at once."""
 
 _READ, _FLUSH = OPERATIONS.index("read"), OPERATIONS.index("flush")
 
@@ -56,7 +56,7 @@ class Requests(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What is left of a workload, once through, and what is known of the whole.
+    """The rest of a workload, once through, and the facts of the whole.
 
     `volume` has the bytes of the volume that is left.
     """
@@ -70,10 +70,10 @@ class Sample(NamedTuple):
 def sampled(
     workload: str, factor: int, settings: Mapping[str, str], traces: Folders, *, gather: bool = True
 ) -> Sample:
-    """One of so many extents of a workload of any kind, moved together; gathered if a stand-in is.
+    """One extent of `factor` of a workload of any kind, moved together; gathered if a stand-in is.
 
-    Of the ways to choose every so many-th extent it is that whose pages read and written are
-    nearest to their share of the whole.
+    Of the ways to choose every n-th extent it is that whose pages read and written are nearest to
+    their share of the whole.
 
     Raises:
         InputError: It cannot be read.
@@ -122,7 +122,7 @@ def _traffic(requests: Requests, factor: int) -> NDArray[np.float64]:
 
 
 def _nearest(by_phase: NDArray[np.float64]) -> int:
-    """The phase with the most even part of both; one page more, so that none is no mistake."""
+    """The phase with the most even part of both; one page more makes an empty part harmless."""
     off = np.log((by_phase + 1.0) / (by_phase.mean(axis=1, keepdims=True) + 1.0))
     return int(np.abs(off).sum(axis=0).argmin())
 
@@ -144,7 +144,7 @@ def gathered(requests: Requests) -> Requests:
 def rounds(
     sample: Sample, factor: int, faster: int, count: int, seed: int, *, even: bool = False
 ) -> Iterator[Requests]:
-    """The sample again and again until there are so many requests; thinned, and faster.
+    """The sample again and again until there are enough requests; thinned, and faster.
 
     Every round has all writes, and of the reads one in `factor`, drawn anew. Requests come when the
     sample has them, or in the same order as evenly as a round allows.
@@ -155,7 +155,7 @@ def rounds(
     rng = np.random.default_rng(seed)
     done, turn = 0, 0
     while done < count and len(requests.op):
-        # In so many rounds each read has its turn once.
+        # In `factor` rounds each read has its turn once.
         group = rng.integers(0, factor, len(reads))
         order = np.argsort(group, kind="stable")
         ends = np.cumsum(np.bincount(group, minlength=factor))
@@ -175,7 +175,7 @@ def rounds(
 
 
 def concentrated(sample: Sample, share: float, part: float, region: int, seed: int) -> Sample:
-    """The same, with a share of the reads on a part of the volume: regions of so many bytes each.
+    """The same, with a share of the reads on a part of the volume: regions of `region` bytes each.
 
     All other requests stay as they are; within the regions reads are even.
     """

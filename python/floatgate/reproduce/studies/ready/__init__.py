@@ -11,7 +11,7 @@ from floatgate.reproduce.study import Analysis, Evidence, Experiment, Published,
 
 
 def claims(_experiment: Experiment) -> Iterator[Published]:
-    """What is said of runs; the rest is said of lives."""
+    """Claims about runs; the others are about lives."""
     yield from map(life.amplification, TRACES)
     yield life.idle_times()
 

@@ -1,4 +1,4 @@
-"""What the paper leaves out: wrong constants, demands that break the promise, real demands."""
+"""Beyond the paper: wrong constants, demands that break the promise, real demands."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def local_rest(lives: Lives) -> Sheet:
 
 
 def recoveries(lives: Lives) -> Sheet:
-    """What the throttle believes against what cells do, on exchange."""
+    """The throttle's model against the cells, on exchange."""
     trace = BY_NAME["exchange"]
     beliefs = {"printed": "ready:recovery=printed", "fitted": "ready:recovery=fitted",
                "none (DT)": "dynamic", "no throttle": "none"}  # fmt: skip
@@ -83,10 +83,10 @@ def recoveries(lives: Lives) -> Sheet:
             **RESPONSE,
             **SUPPORT,
         },
-        f"READY-OPT on {lives.marked(trace.name)}. Who trusts the printed constants, and has "
-        "cells as Table 2 shows them, gives away half of what they take: a longer life that nobody "
-        "asked for, at the price of response. Who trusts the fitted ones on cells that are as "
-        "printed loses the drive before its target.",
+        f"READY-OPT on {lives.marked(trace.name)}. With the printed constants on cells of "
+        "Table 2, half of the cycles are given away: a longer life that nobody asked for, at the "
+        "price of response. With the fitted ones on cells that are as printed the drive is lost "
+        "before its target.",
     )
 
 
@@ -102,7 +102,7 @@ class Silence(NamedTuple):
     epochs: str
 
     def life(self, progress: Progress) -> FastForward:
-        """What becomes of it."""
+        """The life of the drive."""
         hours = int(FIVE_YEARS) // 3600
         idle = round(hours * self.share)
         policy = f"ready:capacity={self.capacity}:enforcement={self.enforcement}{self.epochs}"
@@ -130,22 +130,22 @@ def counterexamples(workers: int) -> Sheet:
         ("idle", "capacity", "enforcement", "epochs", "W, TB", "end by mean rest",
          "end by the rest before each cycle"),
         rows,
-        "128 GiB idle for so much of five years, then 500 MB a second are to be programmed. As "
-        "printed, rest is credited that the cells lose again with the burst, and with epochs of 90 "
-        "days they are worn out within its first epoch. With the paper's own settings (epochs "
-        "chosen, windows of ten minutes, periods of a second) that hardly matters: of 43 demands "
-        "that were tried none ended more than 0.001 % short. "
-        "`guarded`, the default here, never spreads more than holds if the target is reached, by "
-        "the mean rest of the whole life: what rested before the burst still counts within it. "
-        "`local` counts the rest before each cycle. Random searches over demands, among the tests, "
-        "find none that breaks either promise, by its own measure.",
+        "128 GiB are idle for this part of five years; then 500 MB a second are to be programmed. "
+        "As printed, rest is credited that the cells lose again with the burst, and with epochs "
+        "of 90 days they are worn out within its first epoch. With the paper's own settings "
+        "(epochs chosen, windows of ten minutes, periods of a second) that hardly matters: of 43 "
+        "demands that were tried none ended more than 0.001 % short. `guarded`, the default here, "
+        "never spreads more than holds if the target is reached, by the mean rest of the whole "
+        "life. Rest from before the burst still counts within it. `local` counts the rest before "
+        "each cycle. Random searches over demands, among the tests, find none that breaks either "
+        "promise, by its own measure.",
     )  # fmt: skip
 
 
 # ── Real demands ────────────────────────────────────────────────────────────────────────────────
 
 CYCLES = 14_000
-"""What the paper's NT would use in five years, about."""
+"""The approximate cycles of the paper's NT in five years."""
 
 
 def real_demands(study: Study) -> Sheet:
@@ -161,7 +161,8 @@ def real_demands(study: Study) -> Sheet:
         if demand.height < 3600:
             continue
         host = float(demand["bytes"].sum()) / demand.height * FIVE_YEARS
-        # The least drive of the preset's kind, with so much write amplification as wears it so.
+        # The least drive of the preset's kind, with the write amplification that wears it this
+        # much.
         waf = CYCLES * _SMALL_BYTES / host
         little = partial(_on_little_flash, demand, waf)
         lives = in_threads(study.workers, little, CONFIGURATIONS.values())

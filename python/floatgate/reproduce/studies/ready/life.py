@@ -44,11 +44,11 @@ def figure_1() -> Table:
 
 
 _FIGURE_1 = """
-The paper's constants of recovery (printed: Ce = 0.0563, t0 = 1 h) do not give its own Table 2: \
-C' comes out 55 to 66 % too small, and proj, which is said to survive five years without a \
-throttle, would die in 4.3. Ce = 0.0702 and t0 = 46 s (fitted) give all nine rows of Table 2 \
-within 0.4 %, and are used wherever nothing else is said. They have support from 2.8 to 25.3 \
-hours between two cycles only."""
+The paper's constants of recovery (printed: Ce = 0.0563, t0 = 1 h) do not give its own Table 2. C' \
+is 55 to 66 % too small, and proj, which survives five years without a throttle in the paper, \
+would die in 4.3. Ce = 0.0702 and t0 = 46 s (fitted) give all nine rows of Table 2 within 0.4 %, \
+and are used wherever nothing else is said. They have support from 2.8 to 25.3 hours between two \
+cycles only."""
 
 
 def plots(lives: Lives) -> Iterator[Plot]:
@@ -94,7 +94,7 @@ def idle_times() -> Published:
 
 
 def assumptions(evidence: Evidence, policy: Callable[[str], str]) -> Table:
-    """What is said in 3.3 and 3.4."""
+    """Claims of 3.3 and 3.4."""
     throttle = policy("dynamic:period=1h:target=60d")
     burst = [5e9 * 3600] * 48 + [0.0] * (58 * 24)
     life = fast_forward(
@@ -134,14 +134,14 @@ OWN = 0.15
 
 
 def amplification(trace: Trace, spare: float = OWN) -> Published:
-    """What is said of the write amplification of a trace."""
+    """The claim about the write amplification of a trace."""
     note = f"a stand-in may be off by {100 * (expected_error('waf') or 0):.0f} % here"
     return Published(f"{trace.name}, WAF", "waf", trace.waf, {"workload": trace.name, SPARE: spare},
                      unit="x", source="Table 1", note=note)  # fmt: skip
 
 
 def _waf(evidence: Evidence, trace: Trace, spare: float = OWN) -> float | None:
-    """What came out at a spare factor, if anything was written."""
+    """The simulated write amplification at a spare factor, if anything was written."""
     return next(iter(evidence.values(amplification(trace, spare))), None)
 
 
@@ -150,7 +150,7 @@ def _spare_for(evidence: Evidence, trace: Trace) -> str:
     points = [(s, w) for s in _spares(evidence) if (w := _waf(evidence, trace, s))]
     for (low, more), (high, less) in pairwise(points):
         if less <= trace.waf <= more:
-            # What collection adds falls about as a power of the spare factor.
+            # The writes of collection fall about as a power of the spare factor.
             share = math.log(more / trace.waf) / math.log(more / less)
             return f"{math.exp(math.log(low) + share * math.log(high / low)):.3f}"
     if not points:
@@ -181,11 +181,11 @@ def table_1(evidence: Evidence, lives: Lives) -> Table:
         rows.append(row if stand_in else row._replace(note=missing.note))
     return Table(
         "Table 1: the traces", rows,
-        "What the host writes in an hour is an input of a stand-in, and so no test. Write "
-        "amplification is that of the first requests of the trace on the paper's drive with 15 % "
-        "spare, filled and then overwritten by the trace itself until its write amplification no "
-        "longer changes. The paper does not say how much spare its drive had; the sheet below has "
-        "other values.",
+        "The bytes that the host writes in an hour are an input of a stand-in, and so not a test. "
+        "Write amplification is that of the first requests of the trace on the paper's drive with "
+        "15 % spare. The drive is filled and then overwritten by the trace itself until its write "
+        "amplification no longer changes. The paper does not say how much spare its drive had; "
+        "the sheet below has other values.",
     )  # fmt: skip
 
 
@@ -201,9 +201,9 @@ def by_spare_factor(evidence: Evidence) -> Sheet:
         | {f"{spare:g} spare": column("waf", "x", where={SPARE: spare})
            for spare in _spares(evidence)}
         | {"as in the paper at": lambda taken: _spare_for(evidence, trace(taken))},
-        "Which spare factor gives the paper's number is interpolated. Write amplification follows "
-        "from which pages are written again and how evenly, of which nothing was published: for a "
-        "stand-in that is assumed.",
+        "The spare factor that gives the paper's number is interpolated. Write amplification "
+        "follows from which pages are written again and how evenly, of which nothing was "
+        "published: for a stand-in that is assumed.",
     )  # fmt: skip
 
 
@@ -213,8 +213,8 @@ def effective(life: FastForward) -> float:
 
 
 LIMITS = {"NT": math.inf, "DT": paper.RATED, "PES": None, "OPT": None}
-"""Cycles that a configuration allows in five years; None: as many as rest makes achievable. What ST
-uses depends on bursts."""
+"""Cycles that a configuration allows in five years; None: as many as rest makes achievable. The
+cycles of ST depend on bursts."""
 
 
 def follows(trace: Trace, name: str) -> float:
@@ -265,15 +265,15 @@ def bar(lives: Lives, name: str, trace: Trace) -> float:
 
 _FIGURE_10 = """
 Five years of the trace, over and over, with the paper's write amplification and the fitted \
-recovery; 5 y x C' / W, where C' is by the mean rest, whenever it was: a sheet below has the same \
-by the rest before each cycle. Numbers of the paper are from its Table 2; for the other traces it \
-says that NT does not reach five years, READY ends close to them, and ST and DT last much longer. \
-What NT, DT and READY come to there follows from Table 1 and the fit, and is no test. A life, the \
-bytes W of Table 2 and their ratios are one number, which counts once."""
+recovery. The rows are 5 y x C' / W, with C' by the mean rest at any time; a sheet below has the \
+same by the rest before each cycle. Numbers of the paper are from its Table 2. For the other \
+traces it says that NT does not reach five years, READY ends close to them, and ST and DT last \
+much longer. The values of NT, DT and READY there follow from Table 1 and the fit, and are not a \
+test. A life, the bytes W of Table 2 and their ratios are one number, which counts once."""
 
 
 def says(lives: Lives) -> str:
-    """What throttling does to the traces that need it."""
+    """The effect of throttling on the traces that need it."""
     parts = []
     for trace in lives.traces:
         free, kept, rated = (bar(lives, name, trace) for name in ("NT", "OPT", "DT"))
@@ -300,7 +300,8 @@ SAID = (
     ("exchange", "PES", "C'", 1.0, "4.3"),
     ("exchange", "OPT", "C'", 1.0, "4.3"),
 )
-"""What W is of the rated bytes C or the achievable C', in words: 8 and 43 % less, or close to."""
+"""The ratio of W to the rated bytes C or the achievable C', in words: 8 and 43 % less, or close
+to."""
 
 
 def table_2(lives: Lives) -> Table:
@@ -345,8 +346,9 @@ def table_2(lives: Lives) -> Table:
         "Table 2: bytes of five years, in TB", rows,
         "In TB of 2^40 bytes, all programmed bytes. NT on exchange is 2.9 % above the paper "
         "because its own Table 1 (20.61 GB an hour x 2.24) and Table 2 differ by that. W of proj "
-        "under READY is 2.4 % below NT in the paper, though it says that proj is hardly throttled; "
-        "here it is not throttled at all. What ST writes depends on the trace's bursts.",
+        "under READY is 2.4 % below NT in the paper, though it says that proj is hardly "
+        "throttled; here it is not throttled at all. The bytes of ST depend on the trace's "
+        "bursts.",
     )  # fmt: skip
 
 
@@ -366,6 +368,6 @@ def with_measured_waf(lives: Lives, evidence: Evidence) -> Sheet:
     return Sheet(
         "Table 2 and Figure 10 with our own write amplification",
         ("trace", "WAF, paper", "WAF, ours", *CONFIGURATIONS), rows,
-        "W / C' in TB, and the effective lifetime. What was measured at 15 % spare takes the place "
-        "of the paper's number.",
+        "W / C' in TB, and the effective lifetime. The measurement at 15 % spare replaces the "
+        "paper's number.",
     )  # fmt: skip

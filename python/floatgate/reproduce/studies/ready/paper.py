@@ -1,4 +1,4 @@
-"""What READY prints: its traces, its configurations, its tables."""
+"""READY's printed values: its traces, its configurations, its tables."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Trace(NamedTuple):
 
     @property
     def rated_bytes(self) -> float:
-        """What all flash takes by its rating: the paper's C."""
+        """The bytes that all flash takes by its rating: the paper's C."""
         return (32.0 if self.drive == "ready-32g" else 128.0) * GIB * RATED
 
     @property
     def free_bytes(self) -> float:
-        """What is programmed in five years without a throttle."""
+        """The bytes programmed in five years without a throttle."""
         return self.rate * self.waf * FIVE_YEARS
 
 

@@ -1,4 +1,4 @@
-"""What throttling does to writes, and what epochs can know: Fig. 4 and 11 to 14, Table 3."""
+"""The effect of throttling on writes, and the knowledge of epochs: Fig. 4 and 11 to 14, Table 3."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ ALIKE = 0.85
 def differences(demand: pl.DataFrame, minutes: int) -> NDArray[np.float64]:
     """How far each epoch is from the one before, relative to that; sorted.
 
-    After an epoch without writes any demand is infinitely far off, and none is no difference.
+    After an epoch without writes any demand is infinitely far off, and an empty one has no
+    difference.
     """
     column = demand["bytes"].to_numpy()
     whole = len(column) // (60 * minutes) * 60 * minutes
@@ -95,9 +96,9 @@ def table_3(lives: Lives) -> Table:
         rows.append(lives.finding(name, name, "Table 3", share, held, "share", note, whole=True))
     return Table(
         "Table 3: predictions within 25 %", rows,
-        "READY-OPT, over five years. A trace that repeats exactly has a cycle that the choice of "
-        "the epoch's length finds, as soon as what is remembered (a week) holds it twice; a week's "
-        "trace never does.",
+        "READY-OPT, over five years. A trace that repeats exactly has a cycle. The choice of the "
+        "epoch's length finds it as soon as the remembered week holds it twice; a week's trace "
+        "never does.",
     )  # fmt: skip
 
 
@@ -157,8 +158,8 @@ def figure_11(lives: Lives) -> Table:
     return Table(
         "Figure 11: mean response of a page write", rows,
         "Means over the traces of the ratios of mean responses; a page write takes 600 us, plus "
-        "its delay. Delays and bytes are two sides of one number: what is delayed moves everything "
-        "after it, so the mean delay of a page is (W of NT / W - 1) divided by the pages that the "
+        "its delay. Delays and bytes are two sides of one number: a delayed write moves everything "
+        "after it. So the mean delay of a page is (W of NT / W - 1) divided by the pages that the "
         "host writes in a second. So these ratios follow from Table 2, and the sheet below shows "
         "what the paper's own Table 2 gives: "
         f"{ratio(from_its_bytes('exchange')['host page'], 'DT / READY'):.2f} for DT over READY on "
@@ -205,17 +206,17 @@ def from_its_bytes(name: str) -> dict[str, dict[str, float]]:
 
 
 def from_table_2() -> Sheet:
-    """What the bytes of the paper's Table 2 say of its Fig. 11."""
+    """The responses of Fig. 11 that follow from the bytes of the paper's Table 2."""
     rows = [
         _in_cells(name, how, of) for name in TABLE_2 for how, of in from_its_bytes(name).items()
     ]
     rows.append(["published, mean of five", *[""] * 5, *(f"{r[2]:g}" for r in RATIOS.values())])
     return Sheet(
-        "What Table 2 of the paper says of its Figure 11", _HEAD, rows,
-        "From the paper's W alone, without any simulation: delays that let W bytes through in five "
-        "years, where NT writes the first row's, are on average (W of NT / W - 1) / (host pages a "
-        "second). On proj the 2.4 % that READY writes less than NT would be 27 % of response, not "
-        "below 1.9 %: a page comes every 6.6 ms there.",
+        "Figure 11 as it follows from Table 2 of the paper", _HEAD, rows,
+        "From the paper's W alone, without any simulation. Delays must let W bytes through in "
+        "five years, and NT writes the first row's. They are on average (W of NT / W - 1) / (host "
+        "pages a second). On proj the 2.4 % that READY writes less than NT would be 27 % of "
+        "response, not below 1.9 %: a page comes every 6.6 ms there.",
     )  # fmt: skip
 
 
@@ -246,14 +247,14 @@ def bursts(quick: bool) -> Sheet:
     return Sheet(
         "Why ST differs: the same bytes in fewer seconds",
         ("rate of", "seconds with writes", "W of ST, TB", "W of DT, TB", "ST / DT"), rows,
-        "73 days, times 25, under the rate of Table 1 in one second of so many. A static rate "
-        "loses what a silent second leaves, so its bytes fall with the bursts, and its response "
-        "grows by that; a dynamic one carries it over. But what has to wait fills the silence, so "
-        "even single instants leave W0 / (1 + W0 / C) to a static rate that is used whenever a "
-        "write waits: `any`. The mean of ST / DT over the paper's five traces is "
-        f"{fmean(map(_most_ratio, paper.TRACES)):.2f} then, so 1.7 is more than bursts "
-        "explain; and what ST wrote of proj is less than they leave, so the paper's ST wasted "
-        "capacity while writes waited.",
+        "73 days, times 25, under the rate of Table 1 in one second of each given number. A "
+        "static rate loses what a silent second leaves, so its bytes fall with the bursts, and "
+        "its response grows by that; a dynamic one carries it over. But what has to wait fills "
+        "the silence, so even single instants leave W0 / (1 + W0 / C) to a static rate that is "
+        "used whenever a write waits: `any`. The mean of ST / DT over the paper's five traces is "
+        f"{fmean(map(_most_ratio, paper.TRACES)):.2f} then, so 1.7 is more than bursts explain. "
+        "Bursts leave more bytes of proj than ST wrote, so the paper's ST wasted capacity while "
+        "writes waited.",
     )  # fmt: skip
 
 
@@ -308,9 +309,9 @@ def figure_12(lives: Lives) -> Table:
     return Table(
         "Figure 12: how much responses vary", rows,
         "The text says that ST varies much on all traces and READY little, PES more than OPT on "
-        "three of them, and DT less than ST even on proj and map. Compared are standard "
+        "three of them. DT varies less than ST even on proj and map. Compared are standard "
         "deviations. It also says that delays of DT reach several thousand seconds on proj and "
-        "map. No row judges that, because it is most likely a slip of units: by the paper's own "
+        "map. No row judges that, because it is most likely a slip of units. By the paper's own "
         f"bytes the mean response of DT is {ms[0]:.2f} ms on proj and {ms[1]:.2f} ms on map.",
     )  # fmt: skip
 
@@ -347,8 +348,8 @@ def figure_13(lives: Lives) -> Table:
     return Table(
         "Figure 13: fixed and chosen epochs on exchange", rows,
         "READY-OPT with epochs of ten minutes (FIXED) and with the length that it chooses "
-        "(DYNAMIC): the deviation of the delay over its mean, from the mean delays of a page in "
-        "windows of ten minutes, stops included.",
+        "(DYNAMIC). Rows give the deviation of the delay over its mean, from the mean delays of a "
+        "page in windows of ten minutes, stops included.",
     )  # fmt: skip
 
 

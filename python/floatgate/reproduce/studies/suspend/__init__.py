@@ -26,7 +26,7 @@ RPS, FIFO, SUSPEND = ({"scheduling": name} for name in ("RPS", "FIFO", "suspend"
 
 
 def claims(_experiment: Experiment) -> Iterator[Published]:
-    """What the abstract says, of both kinds of chips together and of each."""
+    """Claims of the abstract, of both kinds of chips together and of each."""
     for chips in (CHIPS, *((chip,) for chip in CHIPS)):
         where = {"drive": list(chips)} | SUSPEND | HEADLINE
         of = "" if chips == CHIPS else f", {chips[0]}"
@@ -57,7 +57,7 @@ def suspends(run: Result) -> float | None:
 
 def analyse(evidence: Evidence, study: Study) -> Analysis:
     """The claims, and every workload at every load."""
-    table = evidence.table("What the abstract says", claims(study.experiment), _TEXT)
+    table = evidence.table("Claims of the abstract", claims(study.experiment), _TEXT)
     columns = {
         "reads, RPS": column(READ, against=RPS), "reads, FIFO": column(READ, against=FIFO),
         "writes, RPS": column(WRITE, against=RPS), "times alone": column(beside_alone, "x"),

@@ -58,28 +58,28 @@ def _says(tables: Sequence[Table]) -> str:
 _TABLE_5 = """
 By enumeration of the printed table: of the sixteen pairs of words thirteen can be programmed, and \
 the other three would store what is there. The text says that the 1s of a second word are a \
-superset of those of the first; with the table as printed, and with flash that turns 1 into 0, it \
+superset of those of the first. With the table as printed, and with flash that turns 1 into 0, it \
 is the 0s."""
 
 _BYTES = """
-Three coded pages hold two logical ones, so what three do not divide of the 64 safe pages of a \
-block holds plain data: the layout stays a little below the ideal. A drive that is written in \
+Three coded pages hold two logical ones. The rest of the 64 safe pages of a block, divided by \
+three, holds plain data, and so the layout is a little below the ideal. A drive that is written in \
 order reclaims blocks on which nothing is valid, as chips of the paper do, so it shows what the \
 paper claims. Rows "in a drive" are random writes, of which the paper claims nothing: there the \
 last generation of some blocks is skipped, where too much is valid still."""
 
 _FIGURE_14 = """
-The published saving is the mean energy of a program plus the erase over the bytes gained, a \
-mean of eleven chips. That forgets that a coded page holds two thirds of its bits: for each \
-logical page the same numbers give no saving, and the code costs. Energy in proportion to the \
-cells that turn is a reading of ours: in two generations 1.875 cells turn for four bits, where \
-plain data turns two; of cells that turn the paper measured nothing."""
+The published saving is the mean energy of a program plus the erase over the bytes gained, a mean \
+of eleven chips. That forgets that a coded page holds two thirds of its bits: for each logical \
+page the same numbers give no saving, and the code costs. Energy in proportion to the cells that \
+turn is our assumption. In two generations 1.875 cells turn for four bits, while plain data turns \
+two; the paper did not measure cells that turn."""
 
 _FIGURE_15 = """
-If errors come from erases alone, life grows as bytes for each erase do: that is what the \
-paper expects too. Its 5.2 is measured and, it says, not understood. Were errors a matter of the \
-levels that the data needs, they would halve at most, which the cells of the model answer with \
-1.38 times the cycles: the third row is that bound."""
+If errors come from erases alone, life grows as bytes for each erase do: that is what the paper \
+expects too. Its 5.2 is measured and, it says, not understood. If errors depended on the levels \
+that the data needs, they would halve at most. The cells of the model answer with 1.38 times the \
+cycles: the third row is that bound."""
 
 
 def _table_5() -> Iterator[Finding]:
@@ -142,7 +142,7 @@ def _in_drives(more: bool) -> Iterator[Published]:
 
 
 def _of_blocks() -> Iterator[Published]:
-    """What a block takes for each erase if nothing on it is valid when it is reclaimed."""
+    """The energy of a block for each erase if nothing on it is valid when it is reclaimed."""
     for drive, bits, gain, _, _ in DRIVES:
         where = {"drive": drive, "workload": "in order", "coding": "wom"}
         name = "SLC" if bits == 1 else "MLC"
@@ -151,7 +151,7 @@ def _of_blocks() -> Iterator[Published]:
 
 
 def claims(_experiment: Experiment) -> Iterator[Published]:
-    """What is said of drives; the rest is said of chips and of the code."""
+    """Claims about drives; the others are about chips and the code."""
     yield from _of_blocks()
     yield from _in_drives(more=True)
     yield from _in_drives(more=False)

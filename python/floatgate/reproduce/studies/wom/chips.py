@@ -19,7 +19,7 @@ SECOND = {0b00: 0b000, 0b01: 0b001, 0b10: 0b010, 0b11: 0b100}
 
 
 def value(word: int) -> int:
-    """What a word of either generation means."""
+    """The data that a word of either generation means."""
     words = FIRST if word.bit_count() >= 2 else SECOND
     (found,) = (value for value, each in words.items() if each == word)
     return found
@@ -88,10 +88,10 @@ class Chip(NamedTuple):
         return (self.pages - self.coded + self.slots) / self.pages
 
     def energy(self) -> dict[str, float]:
-        """What the code changes in the energy of a page and of its share of an erase, by account.
+        """The change by the code in the energy of a page and of its share of an erase, by account.
 
         The paper's own is the mean over programs, those of safe pages twice, and the erase over
-        the bytes that it gains: that a coded page holds two thirds is forgotten.
+        the bytes that it gains. It neglects that a coded page holds two thirds.
         """
         fast, slow = self.program[0], self.program[-1]
         unsafe = self.pages - self.safe
@@ -113,8 +113,8 @@ class Chip(NamedTuple):
     def life_by_levels(self) -> float:
         """Logical bytes until the fatal error rate, against plain data, if errors go with levels.
 
-        The code moves cells between levels. Of first bits as it writes them three in four are 1
-        at most, so that no level has fewer than half of the cells that it has of random data, and
+        The code moves cells between levels. At most three in four of the first bits that it
+        writes are 1. So every level has at least half of the cells that it has of random data, and
         errors are at least half as many.
         """
         cell = Cell(self.bits, self.rated)
