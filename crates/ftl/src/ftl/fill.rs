@@ -59,6 +59,7 @@ impl<K: PolicyTypes> Ftl<K> {
             if let Some((ppn, block, slot)) = self.allocate(plane, StreamId::HOST, lpn, tag, now) {
                 self.bind_host(lpn, ppn, block, slot, now);
                 self.program_done(lpn, ppn, data, tag, now);
+                self.settle_parity(now);
                 if self.has_ready() {
                     self.settle(now);
                 }
@@ -187,6 +188,7 @@ impl<K: PolicyTypes> Ftl<K> {
         if let Some(Some((first, block, slot))) = given {
             self.bind_unit(buffer.pages(), block, slot, now);
             self.unit_done(first, buffer.take(self.space.unit()), tag, now);
+            self.settle_parity(now);
             if self.has_ready() {
                 self.settle(now);
             }

@@ -32,8 +32,8 @@ impl<K: PolicyTypes> Ftl<K> {
             return self.allocate(plane, self.space.blocks.stream(block), lpn, tag, now);
         }
         let given = self.space.give(block, slot, last);
-        if let Some(parity) = self.space.take_parity() {
-            self.write_parity(parity, tag.prio);
+        if !self.space.parity_due.is_empty() {
+            self.send_parity(tag.prio);
         }
         Some((given, block, slot))
     }
@@ -122,8 +122,9 @@ impl<K: PolicyTypes> Ftl<K> {
         Some(block)
     }
 
-    /// A block's last program is done: it may be reclaimed from now on.
+    /// A block's last program is done, or its superblock's: it may be reclaimed from now on.
     pub(crate) fn close(&mut self, block: BlockId, now: Time) {
+        let block = self.space.geometry.superblock_of(block);
         let next = match self.next_life(block) {
             NextLife::Erase(mode) => mode,
             // An erase provides what a second generation adds, and more. So a block ranks by that

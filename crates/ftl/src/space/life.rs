@@ -289,13 +289,6 @@ impl<S: Store> Space<S> {
         }
     }
 
-    /// The first slot of a parity unit whose stripe has its data, and which nobody has begun to
-    /// program.
-    #[inline]
-    pub(crate) fn take_parity(&mut self) -> Option<Ppn> {
-        self.parity_due.pop()
-    }
-
     /// A parity unit was programmed; whether its superblock is complete now.
     pub(crate) fn program_parity(&mut self, ppn: Ppn) -> bool {
         self.array.program_without_data(ppn);

@@ -100,7 +100,7 @@ impl<K: PolicyTypes> Ftl<K> {
         if job.crew.leads && !job.buffer.has_unfinished() {
             let lead = Lead { superblock: victim, dest, needed_by };
             self.jobs.get_mut(id).task = Task::Collect(Collect::Lead(lead));
-            self.send_crew(id, lead);
+            self.send_crew(id, lead, victim, 0);
         } else {
             self.jobs.get_mut(id).task = Task::Collect(Collect::Empty(pages));
         }

@@ -9,7 +9,7 @@
 //!
 //! Parity is written here, too: its operation needs no pages, and its place is known at once.
 
-use super::plan::PlanStage;
+use super::plan::{PlanStage, RunningPlan};
 use super::{After, Collect, Job, JobCondition, JobId, Leaving, Next, Page, Task, Then};
 use crate::{Dest, Ftl, Pages, PolicyTypes};
 use kernel::{Prio, Time};
@@ -51,17 +51,17 @@ impl Crew {
 }
 
 impl<K: PolicyTypes> Ftl<K> {
-    /// A leader begins to empty a superblock: a member for each block that has pages.
-    pub(super) fn send_crew(&mut self, id: JobId, lead: Lead) {
+    /// A leader begins to empty a superblock: a member for each block that has pages. Those before `cursor`
+    /// of block `from`, in stripe order, wait in the leader's buffer already.
+    pub(super) fn send_crew(&mut self, id: JobId, lead: Lead, from: BlockId, cursor: u32) {
         let superblocks = *self.space.geometry.superblocks();
-        for block in superblocks.blocks_of(lead.superblock) {
-            if self.map.next_valid(block, 0).is_some() {
-                let (pages, cursor, dest, then) = (Pages::All, 0, lead.dest, Then::Stay);
-                self.add_member(
-                    id,
-                    block,
-                    Task::Member(Leaving { block, pages, cursor, dest, then }),
-                );
+        let (dest, then) = (lead.dest, Then::Stay);
+        let first = superblocks.position(from) as usize;
+        for block in superblocks.blocks_of(lead.superblock).skip(first) {
+            let cursor = if block == from { cursor } else { 0 };
+            if self.map.next_valid(block, cursor).is_some() {
+                let leaving = Leaving { block, pages: Pages::All, cursor, dest, then };
+                self.add_member(id, block, Task::Member(leaving));
             }
         }
     }
@@ -82,30 +82,36 @@ impl<K: PolicyTypes> Ftl<K> {
     /// A leader goes on. `None`: with what its task says.
     #[inline(never)]
     pub(super) fn lead_on(&mut self, id: JobId, now: Time) -> Option<Next> {
-        let crew = &mut self.jobs.get_mut(id).crew;
-        if crew.members > 0 {
-            return Some(self.jobs.park(id, JobCondition::Crew(id)));
-        }
-        if let Some(superblock) = crew.erasing.take() {
-            let tag = self.jobs.get(id).tag;
-            self.free(superblock, tag, now);
-            self.balance(superblock, tag, now);
-        }
-        let job = self.jobs.get(id);
-        match &job.task {
-            Task::Collect(Collect::Lead(lead)) => {
-                let lead = *lead;
-                self.moved_all(id, lead, now)
+        loop {
+            let crew = &mut self.jobs.get_mut(id).crew;
+            if crew.members > 0 {
+                return Some(self.jobs.park(id, JobCondition::Crew(id)));
             }
-            Task::Plan(run) if let PlanStage::Lead(lead) = run.at => self.moved_all(id, lead, now),
-            Task::Collect(Collect::Empty(_)) if !job.buffer.has_unfinished() => {
-                self.sends_crew(id, now)
+            if let Some(superblock) = crew.erasing.take() {
+                let tag = self.jobs.get(id).tag;
+                self.free(superblock, tag, now);
+                self.balance(superblock, tag, now);
             }
-            _ => None,
+            let job = self.jobs.get(id);
+            let lead = match &job.task {
+                Task::Collect(Collect::Lead(lead)) => *lead,
+                Task::Plan(RunningPlan { at: PlanStage::Lead(lead), .. }) => *lead,
+                Task::Collect(Collect::Empty(_)) if !job.buffer.has_unfinished() => {
+                    if self.sends_crew(id) {
+                        continue;
+                    }
+                    return None;
+                }
+                _ => return None,
+            };
+            let next = self.moved_all(id, lead, now);
+            if next.is_some() {
+                return next;
+            }
         }
     }
 
-    /// The members have moved what they could. `None`: the task says what comes next.
+    /// The members have moved what they could. `None`: the leader looks again at what its task says.
     fn moved_all(&mut self, id: JobId, lead: Lead, now: Time) -> Option<Next> {
         let Lead { superblock, dest, needed_by } = lead;
         let collects = matches!(self.jobs.get(id).task, Task::Collect(_));
@@ -161,34 +167,30 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.park(id, JobCondition::Crew(id))
     }
 
-    /// The pages that waited for those of this victim are programmed. The whole of it is emptied, if that
-    /// is wanted still; otherwise it is given back.
-    fn sends_crew(&mut self, id: JobId, _now: Time) -> Option<Next> {
-        if self.wants_more(id) {
-            let job = self.jobs.get_mut(id);
-            let Task::Collect(collect) = &mut job.task else { unreachable!("a collector") };
-            let Collect::Empty(leaving) = std::mem::replace(collect, Collect::Choose) else {
-                unreachable!("it has a victim")
-            };
-            let Then::Erase(needed_by) = leaving.then else {
-                unreachable!("victims of several blocks are erased")
-            };
-            let superblock = self.space.geometry.superblock_of(leaving.block);
-            let lead = Lead { superblock, dest: leaving.dest, needed_by };
-            *collect = Collect::Lead(lead);
-            self.send_crew(id, lead);
-            return None;
-        }
-        let plane = self.jobs.get(id).plane;
+    /// The pages that waited for those of this victim are programmed. Whether all of it is emptied now,
+    /// because that is wanted still; otherwise it is given back.
+    fn sends_crew(&mut self, id: JobId) -> bool {
+        let wanted = self.wants_more(id);
         let job = self.jobs.get_mut(id);
-        if let Task::Collect(collect) = &mut job.task
-            && let Collect::Empty(Leaving { block, .. }) =
-                std::mem::replace(collect, Collect::Choose)
+        let plane = job.plane;
+        let Task::Collect(collect) = &mut job.task else { unreachable!("a collector") };
+        let Collect::Empty(leaving) = std::mem::replace(collect, Collect::Choose) else {
+            unreachable!("it has a victim")
+        };
+        let Leaving { block, cursor, dest, then, .. } = leaving;
+        if let Then::Erase(needed_by) = then
+            && wanted
         {
-            self.give_back(block);
-            self.plan_pace(plane);
+            let superblock = self.space.geometry.superblock_of(block);
+            let lead = Lead { superblock, dest, needed_by };
+            *collect = Collect::Lead(lead);
+            self.send_crew(id, lead, block, cursor);
+            return true;
         }
-        None
+        job.buffer.forget();
+        self.give_back(block);
+        self.plan_pace(plane);
+        false
     }
 
     /// The pages of a block have been read that leave it. A leader that fills up a program unit takes
@@ -303,9 +305,31 @@ impl<K: PolicyTypes> Ftl<K> {
 
     // ── Parity ──────────────────────────────────────────────────────────────────────────────────
 
-    /// The data of a stripe have their slots: its parity is programmed.
+    /// The data of a stripe have their slots: its parity is programmed. Without time it is programmed once
+    /// the data are ([`Ftl::settle_parity`]).
     #[cold]
-    pub(crate) fn write_parity(&mut self, first: Ppn, prio: Prio) {
+    pub(crate) fn send_parity(&mut self, prio: Prio) {
+        while self.jobs.side_by_side
+            && let Some(first) = self.space.parity_due.pop()
+        {
+            self.write_parity(first, prio);
+        }
+    }
+
+    /// Without time: programs the parity of stripes whose data are there, as far as they lie in the same
+    /// block.
+    pub(crate) fn settle_parity(&mut self, now: Time) {
+        while let Some(&first) = self.space.parity_due.last() {
+            let (block, slot) = self.space.geometry.split(first);
+            if self.space.array().next_page(block) != slot {
+                return;
+            }
+            self.space.parity_due.pop();
+            self.parity_written(first, now);
+        }
+    }
+
+    fn write_parity(&mut self, first: Ppn, prio: Prio) {
         let block = self.space.geometry.block_of(first);
         let plane = self.space.set_of(block);
         let tag = Tag { prio, ..Tag::of(Source::Parity) };

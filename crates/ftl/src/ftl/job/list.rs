@@ -422,7 +422,9 @@ impl<K: PolicyTypes> Ftl<K> {
                 Next::Yield => self.next(id, now),
                 Next::Start => {
                     let operation = *self.jobs.get(id).operation();
-                    self.job_concluded(id, &operation, Outcome::Done, now)
+                    let next = self.job_concluded(id, &operation, Outcome::Done, now);
+                    self.settle_parity(now);
+                    next
                 }
             };
         }

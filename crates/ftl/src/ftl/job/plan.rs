@@ -171,7 +171,7 @@ impl<K: PolicyTypes> Ftl<K> {
             return PlanStage::Pages(leaving);
         }
         let lead = Lead { superblock: leaving.block, dest: to, needed_by: source };
-        self.send_crew(id, lead);
+        self.send_crew(id, lead, lead.superblock, 0);
         PlanStage::Lead(lead)
     }
 
