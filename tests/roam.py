@@ -137,6 +137,10 @@ def geometry(rng: random.Random, drive: Settings) -> None:
         drive["ftl.mapping-unit"] = f"{rng.choice(units)}B"
     if planes > 1 and chance(rng, 0.4):
         drive["ftl.program-planes"] = planes
+        if chance(rng, 0.3):
+            # A coarse map: a page of each of several planes.
+            across = rng.choice([n for n in range(2, planes + 1) if planes % n == 0])
+            drive["ftl.mapping-unit"] = f"{across * page}B"
     if chance(rng, 0.2):
         drive["ftl.program-wait"] = duration(rng, 1e-6, 1e-3)
     superblocks(rng, drive)
@@ -544,11 +548,20 @@ LEFT_OUT = {
 """Keys of drive files that are not drawn, each with the reason."""
 
 
+def scaled(rng: random.Random, drive: Settings) -> None:
+    """A larger drive of which a part is simulated, about as large as those that are whole."""
+    fits = drive.get("reliability.model") != "on" and "ftl.logical-capacity" not in drive
+    if fits and chance(rng, 0.15):
+        of = rng.choice((2, 3, 8))
+        drive |= {"scale": f"1/{of}"}
+        drive["geometry.blocks-per-plane"] *= of
+
+
 def draw(seed: int) -> Draw:
     """The drive, the policies and the workload of a seed. Not every draw is valid: see `mended`."""
     rng = random.Random(seed)
     drive: Settings = {}
-    for part in (geometry, timing, reliability, management, outside, before):
+    for part in (geometry, timing, reliability, management, outside, before, scaled):
         part(rng, drive)
     name, files, reading = workload(rng, drive)
     chosen = policies(rng)

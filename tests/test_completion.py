@@ -48,7 +48,7 @@ def test_every_list_of_names_is_known() -> None:
         assert complete("") == names
         assert complete(names[-1][:-1])[-1] == names[-1]
         assert complete("no-such-name") == []
-    assert completion.drive("agcr,modern-q") == ["agcr,modern-qlc"]
+    assert completion.drive("agcr,modern-q") == ["agcr,modern-qlc", "agcr,modern-qlc-coarse"]
 
 
 def test_settings_are_those_that_config_show_prints(floatgate: Floatgate) -> None:

@@ -191,7 +191,10 @@ class Drive:
         """Bytes of one page."""
     @property
     def units_per_page(self) -> int:
-        """Mapping units of a physical page: what is called a page is one of them."""
+        """Mapping units of a physical page; a mapping unit is what is called a page. At least 1."""
+    @property
+    def planes_per_unit(self) -> int:
+        """Planes of the flash in which each mapping unit has a physical page, or a part of one."""
     @property
     def units_per_program(self) -> int:
         """Pages that one program command takes, one after the other in their block."""

@@ -78,6 +78,24 @@ def steadied(settings: Settings, steady: bool) -> Settings:
     return [*pairs({k: v for k, v in STEADY.items() if k not in said}), *given]
 
 
+def scaled(settings: Iterable[str], scale: str | None) -> list[str]:
+    """Settings of a command line with its `--scale`.
+
+    >>> scaled(["ftl.spare-factor=0.2"], "1/16"), scaled([], None)
+    (['ftl.spare-factor=0.2', 'scale=1/16'], [])
+    """
+    return [*settings, *([] if scale is None else [f"scale={scale}"])]
+
+
+def divisor(config: Mapping[str, object]) -> int:
+    """The divisor of a resolved drive that is scaled down.
+
+    >>> divisor({"scale": "1/16"}), divisor({})
+    (16, 1)
+    """
+    return int(str(config.get("scale", "1/1")).partition("/")[2])
+
+
 def setting(value: object) -> str:
     """The value of a setting as the engine reads it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -146,14 +146,14 @@ impl Map {
         self.valid[first..first + words].iter().map(|w| w.count_ones()).sum()
     }
 
-    /// Number of valid slots of a block that lie in one of its planes, of those that a program takes
-    /// together.
+    /// Number of valid slots of a block that lie, at least in part, in one of its planes, of those that a
+    /// program takes together.
     pub fn count_valid_in(&self, geometry: &Geometry, block: BlockId, plane: u32) -> u32 {
         let units = geometry.units();
         if units.planes == 1 {
             return self.count_valid(block);
         }
-        let in_plane = |slot: &u32| slot / units.per_page % units.planes == plane;
+        let in_plane = |slot: &u32| units.plane_of(*slot) == plane / units.across * units.across;
         let mut next = self.next_valid(block, 0);
         let valid = std::iter::from_fn(|| {
             let slot = next?;

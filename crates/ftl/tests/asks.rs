@@ -26,7 +26,7 @@ struct Planner {
     woken: u32,
     closed: Vec<BlockId>,
     erased: Vec<BlockId>,
-    /// Of which blocks it was asked where their pages go.
+    /// The blocks for whose pages it was asked for a place.
     asked: Vec<BlockId>,
     protected: Option<BlockId>,
     /// Its stream has none to fall back on.
@@ -778,7 +778,7 @@ impl Cost for Asking {
 }
 
 /// Two slots of a page are programmed together.
-const HALVES: UnitSizes = UnitSizes { per_page: 2, pages: 1, planes: 1 };
+const HALVES: Units = UnitSizes { per_page: 2, ..UnitSizes::PAGE };
 
 /// Eight blocks of four pages, each of two slots.
 fn halves<C: Cost + 'static>(logical_pages: u32, cost: C) -> Ftl<Mix<C, Planner, Plain>> {
@@ -837,7 +837,7 @@ fn what_is_programmed_together_has_the_finest_level_of_all() {
 #[test]
 fn what_a_block_holds_is_told_by_plane() {
     let shape = Shape { planes_per_die: 2, ..SMALL };
-    let units = UnitSizes { per_page: 2, pages: 1, planes: 2 };
+    let units = UnitSizes { per_page: 2, planes: 2, ..UnitSizes::PAGE };
     let mut ftl = of_units(units, &small_config(shape, 32, 0), Traditional);
     for lpn in 0..16 {
         assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
@@ -886,7 +886,7 @@ impl Cost for Again {
 /// while it waits for the others is written once. It hears of every page.
 #[test]
 fn pages_are_written_anew_as_many_as_a_command_programs() {
-    let units = UnitSizes { per_page: 2, pages: 2, planes: 1 };
+    let units = UnitSizes { per_page: 2, pages: 2, ..UnitSizes::PAGE };
     let mut ftl = of_units(units, &small_config(SMALL, 16, 0), Again::default());
     for lpn in 0..16 {
         assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));

@@ -330,7 +330,7 @@ impl Store for Tear {
 
 fn torn(bits: u32, pages: u32) -> Option<Torn> {
     TORN.with_borrow_mut(|t| *t = Torn::default());
-    let units = UnitSizes { per_page: 1, pages, planes: 1 };
+    let units = UnitSizes { pages, ..UnitSizes::PAGE };
     let scenario = |seed: u64| {
         let units = vec![units].leak();
         let needs = Needs { pages: &[12, 24], units, rounds: 6, ..Needs::PLAIN };

@@ -1,6 +1,6 @@
-//! Mapping units below the page, wordlines and planes that one command programs, with every policy that
-//! is allowed there: the FTL against a plain map, as in `model.rs`. A seed names a kind of unit, a
-//! policy, and all else that is drawn.
+//! Mapping units below the page and across planes, wordlines and planes that one command programs,
+//! with every allowed policy. The FTL is compared with a plain map, as in `model.rs`. A seed names
+//! a kind of unit, a policy, and all else that is drawn.
 
 use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
 use nand::{Geometry, Source, UnitSizes, Versions};
@@ -14,15 +14,23 @@ use std::sync::LazyLock;
 const PROGRAMS: [(u32, u32); 6] = [(3, 1), (2, 2), (3, 3), (4, 4), (2, 1), (4, 2)];
 
 /// Every kind of drive, with the bits of its cells.
-static KINDS: LazyLock<Vec<(u32, UnitSizes)>> = LazyLock::new(|| {
-    let mut kinds = Vec::new();
-    for per_page in [1, 2, 4, 8] {
-        for (bits, pages) in PROGRAMS {
-            kinds.extend([1, 2, 4].map(|planes| (bits, UnitSizes { per_page, pages, planes })));
+static KINDS: LazyLock<Vec<(u32, UnitSizes)>> =
+    LazyLock::new(|| {
+        let mut kinds = Vec::new();
+        for per_page in [1, 2, 4, 8] {
+            for (bits, pages) in PROGRAMS {
+                kinds.extend([1, 2, 4].map(|planes| {
+                    (bits, UnitSizes { per_page, pages, planes, ..UnitSizes::PAGE })
+                }));
+            }
         }
-    }
-    kinds
-});
+        for (across, planes) in [(2, 2), (2, 4), (4, 4)] {
+            kinds.extend(PROGRAMS.map(|(bits, pages)| {
+                (bits, UnitSizes { across, pages, planes, ..UnitSizes::PAGE })
+            }));
+        }
+        kinds
+    });
 
 /// The policies that the FTL asks, each with the settings that a small drive needs.
 fn policies() -> Vec<(Family, &'static str, Map<String, Value>)> {

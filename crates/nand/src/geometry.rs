@@ -43,14 +43,17 @@ pub struct Shape {
 
 /// The size of a map entry and of a program command.
 ///
-/// A *mapping unit* is a page in the layers above: a physical page, or an equal part of one. Their
-/// blocks and planes are groups. A group is the blocks of the same index in `planes` planes, which
-/// are opened, programmed and erased together. A *program unit* is what one command programs:
-/// `pages` pages of each of these planes.
+/// A *mapping unit* is a page in the layers above: a physical page, an equal part of one, or the
+/// pages of equal index in several planes. Their blocks and planes are groups. A group is the
+/// blocks of the same index in `planes` planes, which are opened, programmed and erased together. A
+/// *program unit* is the extent of one command: `pages` pages of each of these planes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct UnitSizes {
-    /// Mapping units in a physical page.
+    /// Mapping units in a physical page: 1 if a mapping unit has a page or more.
     pub per_page: u32,
+    /// Physical pages of a mapping unit, each in a plane of its own: 1 if it has a page or less.
+    /// `planes` is a multiple of it.
+    pub across: u32,
     /// Physical pages of a block that one command programs.
     pub pages: u32,
     /// Planes that one command programs.
@@ -59,12 +62,24 @@ pub struct UnitSizes {
 
 impl UnitSizes {
     /// A page is mapped, and programmed alone.
-    pub const PAGE: Self = Self { per_page: 1, pages: 1, planes: 1 };
+    pub const PAGE: Self = Self { per_page: 1, across: 1, pages: 1, planes: 1 };
+
+    /// Mapping units in a page of all planes that are programmed together.
+    #[inline]
+    pub const fn per_row(self) -> u32 {
+        self.per_page * self.planes / self.across
+    }
 
     /// Mapping units that one command programs.
     #[inline]
     pub const fn per_program(self) -> u32 {
-        self.per_page * self.pages * self.planes
+        self.per_row() * self.pages
+    }
+
+    /// The first plane of its group that a slot lies in.
+    #[inline]
+    pub const fn plane_of(self, slot: u32) -> u32 {
+        slot / self.per_page * self.across % self.planes
     }
 }
 
@@ -171,17 +186,19 @@ impl Geometry {
     /// If they are not.
     pub fn with_units(self, units: UnitSizes) -> Result<Self, GeometryError> {
         let flash = self.flash();
-        let UnitSizes { per_page, pages, planes } = units;
+        let UnitSizes { per_page, across, pages, planes } = units;
         assert!(
             flash.page_size.get().is_multiple_of(per_page.into())
+                && planes.is_multiple_of(across)
+                && (per_page == 1 || across == 1)
                 && flash.pages_per_block.is_multiple_of(pages)
                 && flash.planes_per_die.is_multiple_of(planes),
             "{units:?} do not fit {flash:?}"
         );
         let shape = Shape {
             planes_per_die: flash.planes_per_die / planes,
-            pages_per_block: flash.pages_per_block * per_page * planes,
-            page_size: Bytes::new(flash.page_size.get() / u64::from(per_page)),
+            pages_per_block: flash.pages_per_block * units.per_row(),
+            page_size: Bytes::new(flash.page_size.get() / u64::from(per_page) * u64::from(across)),
             ..flash
         };
         Ok(Self { order: self.order, ..Self::multiplied_out(shape, units)? })
@@ -201,7 +218,7 @@ impl Geometry {
         if pages >= u128::from(u32::MAX) {
             return Err(GeometryError::TooManyPages(u64::try_from(pages).unwrap_or(u64::MAX)));
         }
-        let row = units.per_page * units.planes;
+        let row = units.per_row();
         Ok(Self {
             shape,
             units,
@@ -311,11 +328,13 @@ impl Geometry {
 
     /// The sizes of the flash.
     pub fn flash(&self) -> Shape {
-        let UnitSizes { per_page, planes, .. } = self.units;
+        let UnitSizes { per_page, across, planes, .. } = self.units;
         Shape {
             planes_per_die: self.shape.planes_per_die * planes,
             pages_per_block: self.flash_pages(),
-            page_size: Bytes::new(self.shape.page_size.get() * u64::from(per_page)),
+            page_size: Bytes::new(
+                self.shape.page_size.get() * u64::from(per_page) / u64::from(across),
+            ),
             ..self.shape
         }
     }
@@ -354,17 +373,19 @@ impl Geometry {
 
     /// Mapping units in blocks of the flash at full density.
     pub fn units_in_blocks(&self, blocks: FlashBlocks) -> Units {
-        Units::new(blocks.get() * u64::from(self.shape.pages_per_block / self.units.planes))
+        let slots = blocks.get() * u64::from(self.shape.pages_per_block);
+        Units::new(slots / u64::from(self.units.planes))
     }
 
     /// Mapping units in pages of the flash.
     pub fn units_in_pages(&self, pages: FlashPages) -> Units {
-        Units::new(pages.get() * u64::from(self.units.per_page))
+        let UnitSizes { per_page, across, .. } = self.units;
+        Units::new(pages.get() * u64::from(per_page) / u64::from(across))
     }
 
-    /// Pages of the flash that hold so many mapping units, as ratios have them.
+    /// Pages of the flash that hold `units` mapping units: a ratio, so not a whole number.
     pub fn pages_of(&self, units: Units) -> f64 {
-        units.as_f64() / f64::from(self.units.per_page)
+        units.as_f64() / f64::from(self.units.per_page) * f64::from(self.units.across)
     }
 
     /// Pages of the flash that one command programs: of each of its planes, `pages` each.
@@ -390,7 +411,7 @@ impl Geometry {
         if self.row == 1 { slot } else { self.by_row.div(slot) }
     }
 
-    /// The plane of its die, as the flash counts them, that a slot lies in.
+    /// The plane of its die, as the flash counts them, that a slot lies in; the first of several.
     #[inline]
     pub fn flash_plane_of(&self, p: Ppn) -> u32 {
         let (block, slot) = self.split(p);
@@ -398,7 +419,7 @@ impl Geometry {
         if self.units.planes == 1 {
             return group;
         }
-        group * self.units.planes + slot / self.units.per_page % self.units.planes
+        group * self.units.planes + self.units.plane_of(slot)
     }
 
     /// Number of channels.
@@ -600,7 +621,7 @@ mod tests {
     /// third block is the second unit of the second plane's page, in the second page of the block.
     #[test]
     fn units_lie_in_pages_and_planes() {
-        let units = UnitSizes { per_page: 4, pages: 3, planes: 2 };
+        let units = UnitSizes { per_page: 4, pages: 3, planes: 2, ..UnitSizes::PAGE };
         let flash = Geometry::new(shape()).unwrap();
         let g = flash.with_units(units).unwrap();
         assert_eq!((g.planes(), g.blocks(), g.pages_per_block()), (6, 30, 48));
@@ -614,6 +635,24 @@ mod tests {
             assert_eq!(g.page_type(slot), flash.page_type(slot / 8));
         }
         assert_eq!(flash.with_units(UnitSizes::PAGE), Ok(flash));
+    }
+
+    /// A mapping unit has the pages of two planes of four here: so a page of the group has two.
+    #[test]
+    fn units_lie_across_planes() {
+        let flash = Geometry::new(Shape { planes_per_die: 8, ..shape() }).unwrap();
+        let g =
+            flash.with_units(UnitSizes { across: 2, pages: 3, planes: 4, per_page: 1 }).unwrap();
+        assert_eq!((g.planes(), g.blocks(), g.pages_per_block()), (12, 60, 12));
+        assert_eq!((g.page_size(), g.pages()), (Bytes::kib(8), flash.pages() / 2));
+        assert_eq!((g.slots_per_program(), g.flash()), (6, *flash.shape()));
+        for slot in 0..g.pages_per_block() {
+            // The second group of a die has the planes from the fourth on.
+            let ppn = g.ppn(BlockId::from_u32(7), slot);
+            assert_eq!(g.page_of(slot), slot / 2);
+            assert_eq!(g.flash_plane_of(ppn), 4 + slot % 2 * 2);
+            assert_eq!(g.page_type(slot), flash.page_type(slot / 2));
+        }
     }
 
     #[test]

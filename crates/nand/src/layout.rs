@@ -288,7 +288,7 @@ mod tests {
     fn a_page_of_several_slots_lies_where_it_lay() {
         let flash = chip(7, 3, PageOrder::Cyclic);
         let shape = Shape { planes_per_die: 2, ..*flash.shape() };
-        let units = crate::UnitSizes { per_page: 2, pages: 1, planes: 2 };
+        let units = crate::UnitSizes { per_page: 2, planes: 2, ..crate::UnitSizes::PAGE };
         let rows = Layouts::of(&Geometry::new(shape).unwrap().with_units(units).unwrap());
         let pages = Layouts::new(7);
         assert_eq!(Layouts::of(&flash), pages);

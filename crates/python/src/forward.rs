@@ -1,4 +1,4 @@
-//! Fast-forwards: from what Python gives to a plan, and its result as JSON.
+//! Fast-forwards: from Python's arguments to a plan, and its result as JSON.
 
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -119,6 +119,11 @@ pub(crate) fn forward(
     cache: &mut dyn StateCache,
     tick: &mut dyn FnMut(WorkProgress) -> bool,
 ) -> PyResult<Value> {
+    if drive.scale.is_some() {
+        return Err(InputError::new_err(
+            "`scale` shortens the life of a block, and a fast-forward computes with it: leave it out",
+        ));
+    }
     let page_bytes = drive.geometry.page_size().get();
     let workload = what.workload.map(|name| open::workload(drive, name, &what.spec)).transpose()?;
     let demand = match (&what.demand, &workload) {

@@ -1,5 +1,5 @@
-//! The view of a Python policy: small, read-only values, made for one call. They hold what
-//! was true when they were made, so a policy may keep them. `python/floatgate/_core.pyi` describes
+//! The view of a Python policy: small, read-only values, made for one call. They hold the values at
+//! the time when they were made, so a policy may keep them. `python/floatgate/_core.pyi` describes
 //! them.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -93,8 +93,11 @@ pub(crate) struct Drive {
     pages_per_block: u32,
     /// Bytes of one page.
     page_bytes: u64,
-    /// Mapping units of a physical page: what is called a page is one of them.
+    /// Mapping units of a physical page: what is called a page is one of them. 1 if a mapping unit has a
+    /// physical page or several.
     units_per_page: u32,
+    /// Planes of the flash in which each mapping unit has a physical page: 1 if it has one, or a part.
+    planes_per_unit: u32,
     /// Pages that one program command takes, one after the other in their block.
     units_per_program: u32,
     /// Planes of the flash that one block lies in.
@@ -121,6 +124,7 @@ impl Drive {
             pages_per_block: geometry.pages_per_block(),
             page_bytes: geometry.page_size().get(),
             units_per_page: geometry.units().per_page,
+            planes_per_unit: geometry.units().across,
             units_per_program: geometry.slots_per_program(),
             planes_per_block: geometry.units().planes,
             page_types: pages.map(|page| geometry.page_type(page) as u32).collect(),

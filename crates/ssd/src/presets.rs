@@ -26,6 +26,7 @@ pub fn presets() -> &'static [(&'static str, &'static str)] {
         "modern-tlc",
         "modern-tlc-small",
         "modern-qlc",
+        "modern-qlc-coarse",
         "samsung-970-pro",
     )
 }

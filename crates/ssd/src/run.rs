@@ -94,13 +94,13 @@ impl RequestSource for Observed {
 
 /// The generator called `pattern`, with the settings of the drive's `[workload]`.
 pub fn generator(drive: &Drive, pattern: &str) -> Result<Box<dyn Workload>, RunError> {
-    generator_within(drive, pattern, capacity(drive))
+    generator_within(drive, pattern, drive.addresses())
 }
 
 /// As [`generator`], for a look at the workload alone: a span of its own may exceed the drive.
 pub fn generator_alone(drive: &Drive, pattern: &str) -> Result<Box<dyn Workload>, RunError> {
     let own = drive.workload.generator.contains_key("span");
-    generator_within(drive, pattern, if own { LARGEST_SPAN } else { capacity(drive) })
+    generator_within(drive, pattern, if own { LARGEST_SPAN } else { drive.addresses() })
 }
 
 /// Addresses of workloads end here.
@@ -125,9 +125,19 @@ fn generator_within(
     };
     let mut settings: Map<String, Value> = drive.workload.generator.clone();
     settings.insert("pattern".into(), known.name().into());
-    let generator: Generator = serde_json::from_value(Value::Object(settings))
+    let mut generator: Generator = serde_json::from_value(Value::Object(settings))
         .map_err(|e| RunError::Generator(format!("[workload]: {e}")))?;
-    Ok(Box::new(generator.with_span(largest, drive.seed)?))
+    let Some(scale) = &drive.scale else {
+        return Ok(Box::new(generator.with_span(largest, drive.seed)?));
+    };
+    // A workload that does not fit the whole drive is refused with its numbers.
+    generator.with_span(largest, drive.seed)?;
+    let page = drive.geometry.page_size().get();
+    let span = |span: Bytes| Bytes::new((scale.share(span.get()) / page).max(1) * page);
+    generator.span = generator.span.map(span);
+    generator.requests = (generator.requests / u64::from(scale.of)).max(1);
+    generator.scale = scale.of.into();
+    Ok(Box::new(generator.with_span(capacity(drive), drive.seed)?))
 }
 
 /// The FTL of a drive, empty.
@@ -216,12 +226,23 @@ pub fn run_recorded(
 fn folded(drive: &mut Drive, workload: Box<dyn Workload>) -> Result<Box<dyn Workload>, TraceError> {
     let whole = drive.years.as_ref().map_or(&*drive, |years| &years.whole);
     let (pages, rule) = (whole.logical_pages, drive.host.out_of_range);
-    let fold = AddressWrap::new(workload, rule, drive.workload.shift, capacity(whole))?;
     let (seed, page) = (drive.seed, drive.geometry.page_size());
-    let Some(years) = drive.years.as_mut().filter(|years| years.of.get() > 1) else {
-        return Ok(Box::new(fold));
+    let generated = is_generated(workload.about());
+    let within = if generated { capacity(whole) } else { whole.addresses() };
+    let sizes = [within, capacity(whole)];
+    let fold = AddressWrap::new(workload, rule, drive.workload.shift, within)?;
+    let fold: Box<dyn Workload> = match &mut drive.scale {
+        Some(scale) if !generated => {
+            let part = Portion::scaled(Box::new(fold), seed, page, sizes)?;
+            scale.sampled = Some(part.sample());
+            Box::new(part)
+        }
+        _ => Box::new(fold),
     };
-    let part = Portion::new(Box::new(fold), years.of.get(), seed, page, pages)?;
+    let Some(years) = drive.years.as_mut().filter(|years| years.of.get() > 1) else {
+        return Ok(fold);
+    };
+    let part = Portion::new(fold, years.of.get(), seed, page, pages)?;
     years.load = Some(WorkloadDemand { written: part.written(), requests: part.requests() });
     Ok(Box::new(part))
 }
@@ -316,6 +337,11 @@ fn unfit_for_session(drive: &Drive) -> Vec<String> {
             drive.host.out_of_range == OutOfRange::Compact,
             "`host.out-of-range = \"compact\"` moves addresses in the order of a whole workload, and a \
              session moves none; `--set host.out-of-range=refuse`",
+        ),
+        (
+            drive.scale.is_some(),
+            "`scale`: a session moves no addresses, and its requests are for the whole drive; leave it \
+             out, or describe a smaller drive",
         ),
         (
             drive.host.only.is_some(),
@@ -657,12 +683,16 @@ fn state_digest(drive: &Drive, requests: &Value) -> String {
     format!("{:x}", Sha256::digest(parts.to_string()))
 }
 
+/// Whether a workload is one generator, whose settings are in the configuration.
+fn is_generated(about: &About) -> bool {
+    about.stand_in.is_none() && Pattern::from_name(&about.format).is_some()
+}
+
 /// The digest of a workload's requests, where nothing else says which they are: a trace has the
 /// digest of its file, a generator its settings in the configuration.
 fn unnamed_requests(workload: &dyn Workload) -> Result<Option<String>, TraceError> {
     let about = workload.about();
-    let configured = about.stand_in.is_none() && Pattern::from_name(&about.format).is_some();
-    if about.sha256.is_some() || configured {
+    if about.sha256.is_some() || is_generated(about) {
         return Ok(None);
     }
     let mut digest = Sha256::new();

@@ -340,6 +340,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("reliability.initial-rest", "worn", &[], "2d"),
     ("reliability.initial-retention", "worn", &[], "1d"),
     ("reliability.target", "worn", &[], "1y"),
+    ("scale", "closed", &["geometry.blocks-per-plane=96"], "1/2"),
     ("ftl.over-provisioning", "closed", &["ftl.over-provisioning=0.4"], "0.3"),
     ("ftl.spare-factor", "closed", &[], "0.3"),
     ("ftl.logical-capacity", "closed", &["ftl.logical-capacity=22MiB"], "20MiB"),

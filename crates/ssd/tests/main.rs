@@ -36,6 +36,7 @@ mod planes;
 mod real;
 mod record;
 mod same;
+mod scale;
 mod session;
 mod sixty;
 mod sketch_arbiter;

@@ -9,6 +9,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
+use crate::common::twin::{Moves, Pool, Twin};
 use crate::common::{close, drive, generate, number, warnings};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
@@ -427,116 +428,20 @@ fn draw_hot_cold(rng: &mut Rng, pages: u64) -> u64 {
     if rng.unit() < 0.8 { rng.below_u64(hot) } else { hot + rng.below_u64(pages - hot) }
 }
 
-/// A twin of the FTL for one plane, as plain as can be: every block a list of pages, every choice a
-/// scan. It shares nothing with the engine but the idea.
-struct Twin {
-    /// The pages written to each block, and how many of them are valid.
-    blocks: Vec<(Vec<u32>, u32)>,
-    /// The location of each page: block and place.
-    at: Vec<Option<(usize, usize)>>,
-    free: Vec<usize>,
-    /// The open block of the host, and that of moved pages: two, or one and the same.
-    open: Vec<usize>,
-    pages_per_block: usize,
-    /// Blocks that the victim policy draws; `None`: all.
-    choices: Option<u32>,
-    programs: u64,
-    rng: Rng,
-}
-
-impl Twin {
-    fn new(array: Array, pages: u64, frontiers: usize, choices: Option<u32>) -> Self {
-        let blocks = array.blocks_per_plane as usize;
-        let mut free: Vec<usize> = (0..blocks).collect();
-        Self {
-            blocks: vec![(Vec::new(), 0); blocks],
-            at: vec![None; pages as usize],
-            open: (0..frontiers).map(|_| free.pop().expect("many are free")).collect(),
-            free,
-            pages_per_block: array.pages_per_block as usize,
-            choices,
-            programs: 0,
-            rng: Rng::named(3, "twin"),
-        }
-    }
-
-    fn put(&mut self, page: u32, frontier: usize) {
-        if self.blocks[self.open[frontier]].0.len() == self.pages_per_block {
-            self.open[frontier] = self.free.pop().expect("the reserve is enough for a victim");
-        }
-        if let Some((block, _)) = self.at[page as usize] {
-            self.blocks[block].1 -= 1;
-        }
-        let block = self.open[frontier];
-        self.at[page as usize] = Some((block, self.blocks[block].0.len()));
-        self.blocks[block].0.push(page);
-        self.blocks[block].1 += 1;
-        self.programs += 1;
-    }
-
-    fn write(&mut self, page: u32) {
-        self.put(page, 0);
-        // The host may open one block, and a victim's pages another.
-        while self.free.len() < 2 {
-            self.collect();
-        }
-    }
-
-    fn collect(&mut self) {
-        let closed = |twin: &Self, block: usize| {
-            twin.blocks[block].0.len() == twin.pages_per_block && !twin.open.contains(&block)
-        };
-        let best = |a: Option<usize>, b: usize, twin: &Self| match a {
-            Some(a) if twin.blocks[a].1 <= twin.blocks[b].1 => Some(a),
-            _ => Some(b),
-        };
-        let mut victim = None;
-        match self.choices {
-            None => {
-                for block in 0..self.blocks.len() {
-                    if closed(self, block) {
-                        victim = best(victim, block, self);
-                    }
-                }
-            }
-            Some(d) => {
-                let mut drawn = 0;
-                while drawn < d {
-                    let block = self.rng.below(self.blocks.len() as u32) as usize;
-                    if closed(self, block) {
-                        victim = best(victim, block, self);
-                        drawn += 1;
-                    }
-                }
-            }
-        }
-        let victim = victim.expect("most blocks are closed");
-        let pages = std::mem::take(&mut self.blocks[victim].0);
-        for (place, page) in pages.into_iter().enumerate() {
-            if self.at[page as usize] == Some((victim, place)) {
-                self.put(page, self.open.len() - 1);
-            }
-        }
-        assert_eq!(self.blocks[victim].1, 0);
-        self.free.insert(0, victim);
-    }
-}
-
 /// Write amplification of the twin under hot and cold data.
-fn twin(spare: f64, frontiers: usize, choices: Option<u32>, warm: u64, fills: u64) -> f64 {
+fn twin(spare: f64, moves: Moves, choices: Option<u32>, warm: u64, fills: u64) -> f64 {
     let array = one_plane(64);
     let pages = array.logical(spare);
-    let mut twin = Twin::new(array, pages, frontiers, choices);
-    (0..pages).for_each(|page| twin.write(page as u32));
+    let pool = Pool {
+        superblocks: array.blocks_per_plane,
+        units: array.pages_per_block,
+        pages,
+        start: array.gc.0,
+        moves,
+        choices,
+    };
     let mut rng = Rng::named(11, "hot and cold");
-    for _ in 0..warm * pages {
-        twin.write(draw_hot_cold(&mut rng, pages) as u32);
-    }
-    twin.programs = 0;
-    for _ in 0..fills * pages {
-        twin.write(draw_hot_cold(&mut rng, pages) as u32);
-    }
-    twin.programs as f64 / (fills * pages) as f64
+    Twin::full(pool).waf(warm, fills, || draw_hot_cold(&mut rng, pages))
 }
 
 /// Monte Carlo results of another simulator for hot and cold data, by spare factor. First comes
@@ -577,7 +482,7 @@ fn greedy_under_hot_and_cold_data_is_the_monte_carlo_result() {
 fn d_choices_under_hot_and_cold_data_is_the_twin() {
     for (spare, d) in [(0.10, 2), (0.20, 10)] {
         let column = if d == 2 { 2 } else { 3 };
-        let mixed = twin(spare, 1, Some(d), 8, 4);
+        let mixed = twin(spare, Moves::Shared, Some(d), 8, 4);
         close(
             &format!("twin, one open block, {d} choices"),
             mixed,
@@ -585,9 +490,99 @@ fn d_choices_under_hot_and_cold_data_is_the_twin() {
             0.015,
         );
         let ours = hot_cold(spare, &format!("d-choices:d={d}"), 8, 4);
-        let two = twin(spare, 2, Some(d), 8, 4);
+        let two = twin(spare, Moves::Apart, Some(d), 8, 4);
         close(&format!("hot and cold, {d} choices, {spare}"), ours, two, 0.01);
         assert!(two < 0.95 * mixed, "separating moved pages is worth more than noise");
+    }
+}
+
+// ── Orders ──────────────────────────────────────────────────────────────────────────────────────
+
+/// Flash over exported capacity of the tests of orders, as on many drives for reading.
+const RAW_OVER_EXPORTED: f64 = 1.145;
+
+/// The pool of the tests of orders, and passes over its pages before the counting and in it. They were
+/// fixed before anything was run.
+const ORDERS: (Array, u64, u64) = (Array { blocks_per_plane: 1024, ..one_plane(128) }, 6, 6);
+
+fn exported(array: Array) -> u64 {
+    let raw = f64::from(array.blocks_per_plane) * f64::from(array.pages_per_block);
+    (raw / RAW_OVER_EXPORTED).round() as u64
+}
+
+/// The orders in which random writes come.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Order {
+    Uniform,
+    Redrawn,
+    Repeated,
+}
+
+/// The write amplification of the twin.
+fn twin_in(order: Order, moves: Moves) -> f64 {
+    let (array, warm, passes) = ORDERS;
+    let pages = exported(array);
+    let (superblocks, units) = (array.blocks_per_plane, array.pages_per_block);
+    let pool = Pool { superblocks, units, pages, start: array.gc.0, moves, choices: None };
+    let mut rng = Rng::named(5, "orders");
+    let mut places: Vec<u64> = (0..pages).collect();
+    rng.shuffle(&mut places);
+    let mut n = 0;
+    Twin::full(pool).waf(warm, passes, || {
+        if order == Order::Uniform {
+            return rng.below_u64(pages);
+        }
+        if n == pages {
+            n = 0;
+            if order == Order::Redrawn {
+                rng.shuffle(&mut places);
+            }
+        }
+        n += 1;
+        places[n as usize - 1]
+    })
+}
+
+/// The write amplification of the engine with its generators.
+fn engine_in(order: Order) -> f64 {
+    let (array, warm, passes) = ORDERS;
+    let pages = exported(array);
+    let (pattern, word) = match order {
+        Order::Uniform => ("random-write", None),
+        Order::Redrawn => ("permutation", Some("workload.order=redrawn")),
+        Order::Repeated => ("permutation", Some("workload.order=repeated")),
+    };
+    let counted = |passes: u64| {
+        let mut own = vec![
+            format!("ftl.logical-capacity={}KiB", pages * 4),
+            format!("workload.requests={}", passes * pages),
+        ];
+        own.extend(word.map(str::to_owned));
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let drive = array.drive(0.1, "greedy", &own);
+        number(&generate(&drive, pattern)["flash"]["program"]["total"])
+    };
+    // The longer run begins as the shorter one.
+    (counted(warm + passes) - counted(warm)) / (passes * pages) as f64
+}
+
+/// A drive's number under random writes depends on their order, and on where moved pages go. The
+/// anchors are two digits of a loop whose blocks nobody published: uniform writes also have a formula.
+#[test]
+fn orders_of_random_writes_have_numbers_of_their_own() {
+    let (array, ..) = ORDERS;
+    let rho = exported(array) as f64 / array.taking_part();
+    for (order, anchors) in
+        [(Order::Uniform, [4.2, 4.2]), (Order::Redrawn, [2.4, 4.0]), (Order::Repeated, [1.0, 1.0])]
+    {
+        let [apart, shared] = [Moves::Apart, Moves::Shared].map(|moves| twin_in(order, moves));
+        close(&format!("{order:?}, engine and twin"), engine_in(order), apart, 0.005);
+        for (moves, anchor) in [apart, shared].into_iter().zip(anchors) {
+            close(&format!("{order:?}, twin and anchor"), moves, anchor, 0.05);
+            if order == Order::Uniform {
+                close("uniform, twin and formula", moves, greedy(array.pages_per_block, rho), 0.01);
+            }
+        }
     }
 }
 
@@ -675,9 +670,9 @@ mod whole {
             for (choices, mixed) in [None, Some(2), Some(10)].into_iter().zip(mixed) {
                 let victim = choices.map_or("greedy".into(), |d| format!("d-choices:d={d}"));
                 let what = |case: &str| format!("hot and cold, {victim}, {spare}, {case}");
-                let one = twin(spare, 1, choices, 12, 6);
+                let one = twin(spare, Moves::Shared, choices, 12, 6);
                 close(&what("twin with one open block"), one, mixed, 0.015);
-                let two = twin(spare, 2, choices, 12, 6);
+                let two = twin(spare, Moves::Apart, choices, 12, 6);
                 close(&what("engine"), hot_cold(spare, &victim, 12, 6), two, 0.01);
                 if choices.is_none() {
                     close(&what("twin with two open blocks"), two, apart, 0.015);

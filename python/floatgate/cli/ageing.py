@@ -1,4 +1,4 @@
-"""Before a long ageing: how long it takes, and what is cheaper."""
+"""Before a long ageing: its time, and cheaper ways."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from floatgate.settings import divisor
 from floatgate.terminal import control
 from floatgate.words import size
 
@@ -14,7 +15,7 @@ SHAPES_RESULTS = False
 LOOK = 1.0
 """Seconds after which the rate of filling is known."""
 LONG = 60.0
-"""Seconds: of what takes less nothing is said."""
+"""Seconds of processor time: a shorter ageing is not announced."""
 CAPACITIES = (2, 4)
 """How often ageing writes the capacity, at least and at most, until write amplification is flat."""
 COSTS = 7
@@ -24,7 +25,7 @@ Progress = Callable[[str, int, int | None, int], object]
 
 
 class Foretold:
-    """Passes progress on, and says once what a long ageing takes."""
+    """Passes progress on, and announces once the time of a long ageing."""
 
     def __init__(self, progress: Progress, drive: str, config: Callable[[], dict[str, object]]):
         """`config` resolves the drive, and is asked only where filling it takes long."""
@@ -33,7 +34,7 @@ class Foretold:
         self._said = False
 
     def __call__(self, stage: str, done: int, total: int | None, now_ns: int) -> None:
-        """Takes what `floatgate.run` says of how far it is."""
+        """Takes the progress that `floatgate.run` reports."""
         if not self._said and total and stage == "filling":
             if self._begun is None:
                 self._begun = time.monotonic() - 1e-9
@@ -56,12 +57,12 @@ class Foretold:
 
 
 def foretelling(drive: str, config: dict[str, object], least: float, most: float) -> str:
-    """The line: how long ageing takes in seconds, from least to most, and what is cheaper.
+    """The line: the time of ageing in seconds, from least to most, and cheaper ways.
 
     >>> config = {"ftl": {"logical-capacity": "512GB"}, "geometry": {"blocks-per-plane": 512}}
     >>> print(foretelling("modern-tlc", config, 150.0, 290.0))
     filling and ageing 477 GiB takes about 2 to 5 minutes; an interrupted ageing is resumed.
-    Cheaper: the drive modern-tlc-small, or --set geometry.blocks-per-plane=128; for years,
+    Cheaper: the drive modern-tlc-small, or --scale 1/4; for years,
     `floatgate lifetime` simulates a few dies
     """
     from floatgate.lists import drives
@@ -69,8 +70,8 @@ def foretelling(drive: str, config: dict[str, object], least: float, most: float
     cheaper = [f"the drive {drive}-small"] if f"{drive}-small" in drives() else []
     blocks = _of(config, "geometry", "blocks-per-plane")
     if isinstance(blocks, int) and blocks >= 256:
-        cheaper.append(f"--set geometry.blocks-per-plane={blocks // 4}")
-    exported = _bytes(str(_of(config, "ftl", "logical-capacity")))
+        cheaper.append(f"--scale 1/{4 * divisor(config)}")
+    exported = _bytes(str(_of(config, "ftl", "logical-capacity")), divisor(config))
     minutes = f"{least / 60:.0f} to {most / 60:.0f} minutes"
     return (
         f"filling and ageing {exported} takes about {minutes}; an interrupted ageing is resumed.\n"
@@ -84,7 +85,7 @@ def _of(config: dict[str, object], section: str, key: str) -> object:
     return found.get(key) if isinstance(found, dict) else None
 
 
-def _bytes(text: str) -> str:
+def _bytes(text: str, of: int = 1) -> str:
     """A capacity as pages show it.
 
     >>> _bytes("512GB"), _bytes("1048576B"), _bytes("2GiB")
@@ -93,4 +94,4 @@ def _bytes(text: str) -> str:
     units = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
     units |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
     number = text.rstrip("kKMGTiB")
-    return size(float(number) * units[text[len(number) :]])
+    return size(float(number) * units[text[len(number) :]] / of)

@@ -28,6 +28,7 @@ from floatgate.cli.show import comma_separated, several
 from floatgate.hints import hint
 from floatgate.mistakes import ConflictError, UnknownNameError
 from floatgate.result.measures import MEASURES, could_be, find
+from floatgate.settings import scaled
 from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
 
@@ -78,6 +79,15 @@ def compare(
             help="Values of a setting: ftl.spare-factor=0.07,0.2. Repeatable.",
         ),
     ] = [],  # noqa: B006
+    scale: Annotated[
+        str | None,
+        option(
+            "--scale",
+            metavar="1/N,...",
+            help="Simulate an N-th of the blocks of each plane, with that share of the capacity, "
+            "the span and the requests.",
+        ),
+    ] = None,
     seed: Annotated[
         str | None,
         option("--seed", metavar="N,...", help="Seeds of every random stream."),
@@ -134,6 +144,7 @@ def compare(
     could_be(first)
     executor = executor_of(cluster, workers)
     what = of_flows(workload, flow)
+    set = scaled(set, scale)
     if out is None:
         variants = expand(drive, what, policy, steadied(set, steady), seed)
         out = Path("floatgate-results") / folder_name(variants)

@@ -13,6 +13,7 @@ from floatgate.cli.options import (
     Out,
     Policy,
     Quiet,
+    Scale,
     Seed,
     Set,
     Workload,
@@ -21,6 +22,7 @@ from floatgate.cli.options import (
     reads,
 )
 from floatgate.cli.show import kept, place_of, print_json
+from floatgate.settings import scaled
 from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
 
@@ -57,6 +59,7 @@ def lifetime(
     ] = True,
     policy: Policy = [],  # noqa: B006
     set: Set = [],  # noqa: B006
+    scale: Scale = None,
     seed: Seed = None,
     out: Out = None,
     as_json: Json = False,
@@ -75,6 +78,8 @@ def lifetime(
     from floatgate.life.lifetime import in_use, lifetime_data
     from floatgate.runs.run import resolve
     from floatgate.text import lifetime as lifetime_text
+
+    set = scaled(set, scale)
 
     def ahead() -> list[str]:
         age = resolve(drive, policy=policy, set=set, seed=seed)["precondition"]["age"]
@@ -124,6 +129,6 @@ def lifetime(
         if result.folder is not None:
             print(f"\nResult: {result.folder}")
         sys.stdout.flush()
-        # The answer is there: what reaches the target takes runs of other drives.
+        # The lifetime is printed; the ways to reach the target take runs of other drives.
         if advice and (found := lifetime_text.advised(search(), colour=colour)):
             print(f"\n{found}")

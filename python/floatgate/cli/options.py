@@ -78,6 +78,15 @@ Policy = Annotated[
         help="Choose a policy: cost=fixed:level=low. Repeatable.",
     ),
 ]
+Scale = Annotated[
+    str | None,
+    option(
+        "--scale",
+        metavar="1/N",
+        help="Simulate an N-th of the blocks of each plane, with that share of the capacity, the "
+        "span and the requests.",
+    ),
+]
 Seed = Annotated[
     int | None, option("--seed", metavar="N", min=0, help="Seed of every random stream.")
 ]
@@ -208,7 +217,7 @@ def choices() -> str:
 
 
 def of_flows(workload: str | None, flow: Sequence[str]) -> str:
-    """WORKLOAD, or what `--flow` puts together.
+    """WORKLOAD, or the flows of `--flow`.
 
     Raises:
         InputError: Neither is given, or both.

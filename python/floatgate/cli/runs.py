@@ -14,6 +14,7 @@ from floatgate.cli.options import (
     Out,
     Policy,
     Quiet,
+    Scale,
     Seed,
     Set,
     Snapshots,
@@ -27,6 +28,7 @@ from floatgate.cli.options import (
 )
 from floatgate.cli.show import kept, place_of
 from floatgate.mistakes import IncompleteError
+from floatgate.settings import scaled
 from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
 
@@ -44,6 +46,7 @@ def run(
     workload: SomeWorkload = None,
     policy: Policy = [],  # noqa: B006
     set: Set = [],  # noqa: B006
+    scale: Scale = None,
     seed: Seed = None,
     steady: Steady = False,
     flow: Flow = [],  # noqa: B006
@@ -62,6 +65,7 @@ def run(
     from floatgate.cli.progress import Progress, stages
 
     what = of_flows(workload, flow)
+    set = scaled(set, scale)
 
     if snapshots and out is None:
         raise IncompleteError("--snapshots is stored beside the result: say where with --out DIR")

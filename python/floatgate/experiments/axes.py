@@ -1,4 +1,4 @@
-"""From the keys of a block to what varies, and what each choice of it sets."""
+"""From the keys of a block to its axes, and the settings of each choice."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """One value of an axis, and what it is called."""
+    """One value of an axis, and its name."""
 
     label: str
     part: Part
@@ -78,7 +78,7 @@ _TABLES = ("flow", "policy", "set", "cases", "reading", "quick")
 
 
 def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
-    """The axes of a block; what is named first varies slowest.
+    """The axes of a block; the one named first varies slowest.
 
     Raises:
         MistakeError: A list is empty, a range none, or the drive or workload is missing.
@@ -100,6 +100,11 @@ def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
     for key, value in {**steady, **block.get("set", {})}.items():
         choices = _choices(("set", key), value, labelled=False)
         axes.append(Axis(key, tuple(Choice(k, Part(set={key: _text(v)})) for k, v in choices)))
+    if "scale" in block:
+        choices = _choices(("scale",), block["scale"], labelled=False)
+        axes.append(
+            Axis("scale", tuple(Choice(k, Part(set={"scale": _text(v)})) for k, v in choices))
+        )
     for name, cases in block.get("cases", {}).items():
         if not cases:
             raise MistakeError(Mistake(("cases", name), f"`{name}` has no cases"))

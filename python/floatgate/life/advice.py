@@ -11,6 +11,7 @@ from floatgate.engine import InputError
 from floatgate.life.forward import demand_per_second, fast_forward
 from floatgate.life.lifetime import lifetime, recovery_of
 from floatgate.result.run import Result
+from floatgate.result.scaled import whole_bytes
 from floatgate.result.values import Value
 from floatgate.settings import Policies, Settings, pairs, policies_of
 from floatgate.workloads.reading import Reading, takes_reading
@@ -31,7 +32,8 @@ SPARE_STEP = 0.01
 BLOCKS_STEP = 0.02
 """How exactly the least number of blocks is found, as a share of it."""
 BEYOND = 1.25
-"""More blocks than the target asks for by what the drive's own flash stands, that are looked at."""
+"""The most blocks that are tried, as a multiple of those that the target needs by the endurance of
+the drive's own flash."""
 
 _CAPACITIES = (
     "ftl.spare-factor=",
@@ -54,7 +56,7 @@ class _Drive(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """Drives, each with more than the one before, and what is said if none reaches the target."""
+    """Drives, each with more than the one before, and the message if none reaches the target."""
 
     drives: list[_Drive]
     beyond: str
@@ -73,12 +75,12 @@ class _Tried(NamedTuple):
     years: float
 
     def data(self) -> dict[str, Any]:
-        capacity = self.result.capacity
+        exported, physical = whole_bytes(self.result.data)
         return {
-            "spare_factor": capacity.spare_factor,
-            "over_provisioning": capacity.over_provisioning,
-            "exported_bytes": capacity.logical_bytes,
-            "physical_bytes": capacity.physical_bytes,
+            "spare_factor": (physical - exported) / physical,
+            "over_provisioning": (physical - exported) / exported,
+            "exported_bytes": exported,
+            "physical_bytes": physical,
             "blocks_per_plane": self.drive.blocks_per_plane,
             "waf": self.result.waf,
             "years": None if self.years == inf else self.years,
@@ -106,18 +108,18 @@ def advise(
     runs the whole workload, because its write amplification is its own.
 
     Args:
-        result: What `floatgate.lifetime` gave for the same arguments. If that reaches its target,
-            nothing is searched.
+        result: The result of `floatgate.lifetime` for the same arguments. If that reaches its
+            target, nothing is searched.
         drive: The name of a preset, or a drive file (TOML).
-        workload: What `lifetime` took.
+        workload: The workload that `lifetime` took.
         recovery: As for `lifetime`.
         policy: Policies by family. A throttle among them is left out.
         set: Settings by key.
         seed: The seed of every random stream.
         progress: As in `floatgate.run`.
-        candidates: Called before another drive is run, with its number, how many there will be at
-            most, and what it is.
-        **reading: How a trace is read, and what is done to it (docs/traces.md):
+        candidates: Called before another drive is run, with its number, the greatest possible
+            number, and its description.
+        **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
         `reached`, None where `result` names no years; and where it is not, `why` nothing can be
@@ -155,7 +157,7 @@ class _Search:
         free = [word for word in words if not word.startswith("throttle=")]
         self.policy: Policies = free if throttled else policy
         self.settings = pairs(set)
-        # A drive has one capacity: what says another than the one that is tried goes.
+        # A drive has one capacity: keys that set another than the tried one are removed.
         self._kept = [each for each in self.settings if not each.startswith(_CAPACITIES)]
         self.seed = seed
         self.progress = progress
@@ -244,7 +246,7 @@ class _Search:
     # ── Throttles ────────────────────────────────────────────────────────────────────────────────
 
     def throttles(self, demand: pl.DataFrame) -> Iterator[dict[str, Any]]:
-        """Each throttle that keeps the target, and what it costs."""
+        """Each throttle that keeps the target, and its cost."""
         names = ["static", "dynamic"]
         if self.recovery is not None:
             names.append(f"ready:recovery={self.recovery}")
@@ -278,7 +280,8 @@ class _Search:
 
     def over_provisioning(self, years: float) -> _Range:
         """Spare space of the same flash, from the drive's own to the most."""
-        own = float(self.base.capacity.spare_factor)
+        exported, physical = whole_bytes(self.base.data)
+        own = (physical - exported) / physical
         at_best = years * self.waf / self.least_waf
         if at_best < self.target:
             why = f"even without moving a page this flash stands {at_best:.3g} years"
@@ -290,8 +293,8 @@ class _Search:
         return _Range(drives, f"not up to a spare factor of {MOST_SPARE:g}")
 
     def capacity(self, years: float) -> _Range:
-        """More flash below a drive that exports what it does."""
-        capacity = self.base.capacity
+        """More flash below a drive of the same exported capacity."""
+        exported, physical = whole_bytes(self.base.data)
         own = int(self.base.provenance.config.geometry["blocks-per-plane"])
         least = self.target / (years * self.waf / self.least_waf)
         if least > MOST_FLASH:
@@ -301,7 +304,7 @@ class _Search:
         most = ceil(BEYOND * own * self.target / years)
         blocks, drives = max(own + 1, ceil(own * least)), []
         while blocks <= most:
-            spare = 1 - capacity.logical_bytes / (capacity.physical_bytes * blocks / own)
+            spare = 1 - exported / (physical * blocks / own)
             drives.append(_Drive(round(spare, 9), blocks, f"{blocks} blocks in a plane"))
             blocks += max(1, int(BLOCKS_STEP * blocks))
         return _Range(drives, f"not with {most} blocks in a plane")

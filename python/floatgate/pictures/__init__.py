@@ -16,6 +16,7 @@ from floatgate.engine import InputError
 from floatgate.engine import version as engine_version
 from floatgate.result.files import reading
 from floatgate.result.folder import SNAPSHOTS
+from floatgate.result.scaled import blocks_per_plane
 from floatgate.words import duration
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def view(
 
 
 def has_snapshots(result: Result) -> bool:
-    """Whether a result has what a picture is made of."""
+    """Whether a result has the data of a picture."""
     return all(result.table_file(name) is not None for name in SNAPSHOTS)
 
 
@@ -107,7 +108,7 @@ def _picture(
     result: Result, blocks: pl.DataFrame, occupancy: pl.DataFrame, rows: int
 ) -> dict[str, Any]:
     geometry = result.data["provenance"]["config"]["geometry"]
-    per_plane = int(geometry["blocks-per-plane"])
+    per_plane = blocks_per_plane(result.data)
     count = blocks.filter(blocks["at_ns"] == blocks["at_ns"][0]).height
     group = 1
     while count // group > CELLS or per_plane % group:

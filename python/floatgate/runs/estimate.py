@@ -21,6 +21,7 @@ from floatgate import engine
 from floatgate.runs.batch import Checked
 from floatgate.runs.cache import cache
 from floatgate.runs.workers.pool import cores, finished
+from floatgate.settings import divisor
 
 STRETCHES = 5
 """Half drives that ageing writes at least, before it can know that it has come to an end."""
@@ -111,12 +112,13 @@ def _work(plan: Checked) -> _Work:
     physical, logical = _pages(config)
     geometry = config["geometry"]
     marks = config["ftl"]["gc"]
-    # Of each plane, what is free and the open blocks take no part in garbage collection.
+    # The free blocks of each plane and the open ones take no part in garbage collection.
     aside = (marks["start"] + marks["stop"]) / 2 + 0.5
     fill, age = config["precondition"]["fill"], config["precondition"]["age"]
     filled = {"full": 1.0, "touched": 0.0, "none": 0.0}.get(fill, fill) * logical
     data = filled or logical
-    share = data / max(physical * (1 - aside / geometry["blocks-per-plane"]), data + 1)
+    blocks = geometry["blocks-per-plane"] / divisor(config)
+    share = data / max(physical * (1 - aside / max(blocks, aside + 1)), data + 1)
     name = _policy(config, "victim")
     waf = amplification(share, random=name == "random")
 
@@ -124,7 +126,7 @@ def _work(plan: Checked) -> _Work:
     if age != "none":
         ageing += STRETCHES * max(logical / 2, SHORTEST) * waf
     read, pages = _mix(plan, geometry)
-    requests = plan.requests or 0
+    requests = (plan.requests or 0) / _left_to_scale(plan)
     writes = requests * pages * (1 - read)
     # On a drive with room left nothing is collected.
     full = filled or age != "none"
@@ -132,6 +134,12 @@ def _work(plan: Checked) -> _Work:
     steady = writes if age != "none" else max(writes - free, 0.0)
     moved = steady * (waf - 1) if full or steady else 0.0
     return _Work(ageing, requests * pages + 2 * moved)
+
+
+def _left_to_scale(plan: Checked) -> int:
+    """The divisor of requests that are not scaled before they are counted: those of traces."""
+    generated = plan.workload is None or plan.workload["sha256"] is None
+    return 1 if generated else divisor(plan.config)
 
 
 def amplification(rho: float, *, random: bool = False) -> float:
@@ -169,7 +177,8 @@ def _pages(config: Mapping[str, Any]) -> tuple[int, int]:
     parts = ("channels", "chips-per-channel", "dies-per-chip", "planes-per-die")
     blocks = math.prod(geometry[part] for part in parts) * geometry["blocks-per-plane"]
     logical = _size(config["ftl"]["logical-capacity"]) // _size(geometry["page-size"])
-    return blocks * geometry["pages-per-block"], int(logical)
+    scale = divisor(config)
+    return blocks * geometry["pages-per-block"] // scale, int(logical) // scale
 
 
 def _policy(config: Mapping[str, Any], family: str) -> str:

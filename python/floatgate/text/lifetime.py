@@ -1,4 +1,4 @@
-"""The lifetime of a result as text: what was simulated, and what follows from it."""
+"""The lifetime of a result as text: the simulated part, and the conclusions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from floatgate.life.advice import Advice
 from floatgate.result.run import Result
+from floatgate.result.scaled import in_words
 from floatgate.text.cells import HOUR, error_rate, percent, simulated
 from floatgate.text.result import effort, head, warnings
 from floatgate.words import YELLOW, Style, duration, number, section, size, table, wrapped
@@ -69,7 +70,7 @@ def _lasts(result: Result, *, counts_recovery: bool) -> str:
     ]
     if found is not None:
         said.append(f"It is a range because {life['why']}.")
-    said += _left_out(life)
+    said += _left_out(result)
     return "\n".join(map(wrapped, said))
 
 
@@ -95,15 +96,18 @@ def _covered(result: Result) -> str:
     rounds = int(repeat[1]) if repeat else 1
     covered = duration(simulated / rounds * 1e9)
     times = f", repeated {number(rounds)} times" if rounds > 1 else ""
-    said = f"Carried on from {covered} of the workload{times}, {_rates(result)}."
+    said = f"Extrapolated from {covered} of the workload{times}, {_rates(result)}."
     if simulated / rounds < DAY and workload["sha256"] is not None:
         said += " WARNING: that is less than a day, and other times may write more or less."
     return said
 
 
-def _left_out(life: dict[str, Any]) -> list[str]:
+def _left_out(result: Result) -> list[str]:
     """The parts that were not simulated or not applied."""
+    life = result.data["lifetime"]
     said = []
+    if scaled := in_words(result.data):
+        said.append(f"Simulated: {scaled}. Years and bytes are those of the whole drive.")
     part, missing = life.get("part"), life.get("not_modelled")
     if part:
         said.append(
@@ -180,9 +184,9 @@ def _rates(result: Result) -> str:
 
 
 def _before(result: Result) -> str:
-    """The state in which the run began, and what is taken for granted."""
+    """The state in which the run began, and the assumptions."""
     before = result.data["provenance"]["config"]["precondition"]
-    words = {"none": "empty", "touched": "holding what is read", "full": "full"}
+    words = {"none": "empty", "touched": "filled as far as it is read", "full": "full"}
     fill = before["fill"]
     filled = words[fill] if isinstance(fill, str) else f"{percent(fill)} full"
     aged = {

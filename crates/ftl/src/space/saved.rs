@@ -232,7 +232,7 @@ impl<S: Store> Space<S> {
         Ok(pairs)
     }
 
-    fn header(&self, map: &Map) -> [u32; 13] {
+    fn header(&self, map: &Map) -> [u32; 14] {
         let (shape, units) = (self.geometry.shape(), self.geometry.units());
         [
             MAGIC,
@@ -244,6 +244,7 @@ impl<S: Store> Space<S> {
             map.logical_pages(),
             StreamId::BUILT_IN as u32,
             units.per_page,
+            units.across,
             units.pages,
             units.planes,
             self.geometry.superblocks().members(),

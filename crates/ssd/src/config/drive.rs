@@ -4,6 +4,7 @@ use super::field::words;
 use super::keys::{
     BufferSettings, Controller, FtlSettings, Host, LinkSettings, Precondition, Reliability, Suspend,
 };
+use super::scale::Scale;
 use kernel::{Bytes, Dur};
 use policies::PolicySet;
 use serde_json::{Map, Value};
@@ -65,6 +66,8 @@ pub struct Drive {
     pub recording: Recording,
     /// Pages programmed while the drive is aged, from one checkpoint to the next; no setting says it.
     pub checkpoint: u64,
+    /// Present if a part of the blocks of each plane is simulated.
+    pub scale: Option<Scale>,
     /// Present if a run is to name years ([`Drive::for_years`]); no setting says it.
     pub years: Option<Years>,
     /// The digest of the code that runs it. It is [`BUILD`](crate::BUILD), unless the program that
@@ -418,6 +421,22 @@ pub(crate) struct WorkloadDemand {
     pub(crate) written: u64,
     /// Its requests.
     pub(crate) requests: u64,
+}
+
+impl Drive {
+    /// The bytes that the addresses of a workload may have: those that the drive exports, or the whole
+    /// drive if it is scaled down.
+    pub fn addresses(&self) -> Bytes {
+        self.scale.as_ref().map_or_else(|| capacity(self), Scale::whole_capacity)
+    }
+
+    /// The drive as generators see it whose requests are sampled with others: whole, with one address
+    /// for each mapping unit of the whole drive. `None` if it has too many units.
+    pub fn for_sampling(&self) -> Option<Self> {
+        let Some(scale) = &self.scale else { return Some(self.clone()) };
+        let logical_pages = u32::try_from(scale.whole_logical_pages).ok()?;
+        Some(Self { logical_pages, scale: None, ..self.clone() })
+    }
 }
 
 /// The bytes that a drive exports.

@@ -28,12 +28,15 @@ use workload::{Flow, OutOfRange};
 pub(crate) const OPERATION_LIMIT: Dur = Dur::secs(60);
 /// Times up to which the equations of the cells are asked: beyond, nothing is known.
 const LONGEST: Dur = Dur::secs(100 * 365 * 86_400);
+/// The greatest divisor of a scaled drive.
+const SMALLEST_SCALE: u32 = 1 << 20;
 /// The greatest share below all.
 const BELOW_ONE: f64 = 1.0_f64.next_down();
 
 /// Keys of a drive that a chip does not have.
-pub(crate) const NOT_OF_A_CHIP: [&str; 12] = [
+pub(crate) const NOT_OF_A_CHIP: [&str; 13] = [
     "chip",
+    "scale",
     "geometry.channels",
     "geometry.chips-per-channel",
     "ftl",
@@ -62,6 +65,12 @@ settings! {
         /// A chip to take geometry below the chip, the order of pages, timing, energy and
         /// reliability from, by name. Keys of the same file override it.
         chip: Option<String>,
+        /// A drive that is too large, scaled down, such as "1/16". All dies have a sixteenth of
+        /// their blocks, of the capacity, and of the writes that the buffer retains.
+        /// `workload.span` and `workload.requests` shrink alike. The load of a die and the share of
+        /// spare are those of the whole drive. Free and open blocks do not shrink. "1/1" to
+        /// "1/1048576"; by default "1/1".
+        scale: Option<Fraction>,
         /// The array, top down.
         geometry: GeometrySettings,
         /// How pages lie in a block.
@@ -333,8 +342,10 @@ settings! {
     pub struct FtlSettings: Copy {
         /// The unit of mapping: "page".
         mapping: Mapping,
-        /// Bytes that one map entry covers, such as "4KiB": a page, or an equal part of one, at least
-        /// a 64th, and a multiple of `host.sector`. By default a page.
+        /// Bytes that one map entry covers, such as "4KiB": a page, an equal part of one (at least
+        /// a 64th), or a page of each of several planes. The number of these planes divides
+        /// `program-planes`. A multiple of `host.sector`. By default a page. Writes of less read
+        /// the rest first.
         mapping_unit: Option<Bytes>,
         /// Planes of a die that one command programs: planes-per-die is a multiple of it. Their blocks
         /// of the same index are opened, programmed and erased together. By default 1.
@@ -556,6 +567,9 @@ settings! {
 /// A time of the flash, within reason.
 pub(crate) struct OperationTime;
 
+/// `scale`: the divisor of "1/N".
+pub(crate) struct Fraction;
+
 /// `host.flow`: settings of some flows.
 pub(crate) struct FlowList;
 
@@ -612,6 +626,17 @@ values! {
         }
         at.wrong_value(format!("is {time}, longer than any flash takes"), "at most a minute")
     };
+    Fraction => u32, json!({ "type": "string", "pattern": r"^\s*1\s*/\s*[0-9]+\s*$" }),
+        |of| format!("1/{of}").into(),
+        |at| {
+            const FORM: &str = "a fraction such as \"1/16\"";
+            let Value::Text(text) = &at.node.value else { return at.wrong_type(FORM) };
+            let parts = text.split_once('/').filter(|(one, _)| one.trim() == "1");
+            match parts.and_then(|(_, of)| of.trim().parse::<u32>().ok()) {
+                Some(of @ 1..=SMALLEST_SCALE) => Some(of),
+                _ => at.wrong_value(format!("is \"{text}\""), format!("{FORM}, at least 1/{SMALLEST_SCALE}")),
+            }
+        };
     Interval => Option<Dur>, json!({ "anyOf": [{ "const": "auto" }, Dur::schema()] }),
         |length| length.map_or("auto".into(), |length| length.to_string().into()),
         |at| match &at.node.value {

@@ -1,22 +1,24 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
 use super::drive::{
-    ChannelFirst, Drive, DriveWorkload, GcPacing, Model, MultiPlane, Program, Recording,
+    ChannelFirst, Drive, DriveWorkload, GcPacing, HostMode, Model, MultiPlane, Program, Recording,
     Superblock, limits,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of, one_of};
 use super::keys::{
-    Choices, EnergySettings, File, GeometrySettings, PagesSettings, Reliability, WorkloadSettings,
+    Choices, EnergySettings, File, Fraction, GcSettings, GeometrySettings, PagesSettings,
+    Reliability, WorkloadSettings,
 };
 use super::layers::{DRIVE, Merged, WAYS};
 use super::node::{Node, TomlTable};
+use super::scale::Scale;
 use super::text::{Origin, Text, TextPlace};
 use super::times::spread;
 use kernel::Bytes;
 use nand::{Energies, Geometry, GeometryError, PageOrder, Shape, UnitSizes};
 use policies::external::Supplier;
-use policies::{PolicyError, PolicySet};
+use policies::{Family, PolicyError, PolicySet};
 use serde_json::{Value as Json, json};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -71,18 +73,26 @@ pub(crate) fn resolve(
     let mut work = Work { log, tree, geometry: None };
     work.ways();
     let name = work.name(&merged.file);
-    work.geometry = work.geometry();
+    let (geometry, scale) = work.geometry().unzip();
+    work.geometry = geometry;
     log.page_types.set(work.geometry.map(|g| g.shape().bits_per_cell as usize));
     let file = File::of(tree, "", log);
     let reliability = work.reliability();
     let timing = work.timing(reliability.as_ref());
     work.gc();
-    let logical_pages = work.capacity();
+    let logical_pages = match &scale {
+        Some(Some(scale)) => Some(scale.logical_pages as u32),
+        _ => work.capacity(),
+    };
     work.host();
     let buffer_size = work.buffer();
     work.workload();
     let policies = work.policies(supplier);
-    work.spare(logical_pages, policies.as_ref());
+    let mut scale = scale.flatten();
+    work.spare(logical_pages, scale.as_ref(), policies.as_ref());
+    if scale.is_some() {
+        work.unscalable(policies.as_ref());
+    }
     if merged.whole {
         work.missing(&merged.file);
     }
@@ -95,7 +105,8 @@ pub(crate) fn resolve(
     // written.
     let based = file.base.take().map(|base| format!("based on {base}"));
     let summary = file.summary.take().or(based).unwrap_or_default();
-    let exported = u64::from(logical_pages) * geometry.page_size().get();
+    let exported = scale.as_ref().map_or(logical_pages.into(), |scale| scale.whole_logical_pages);
+    let exported = exported * geometry.page_size().get();
     (file.ftl.over_provisioning, file.ftl.spare_factor) = (None, None);
     file.ftl.logical_capacity = Some(Bytes::new(exported));
     file.ftl.superblock = file.ftl.superblock.filter(|all| *all != Superblock::PlaneGroup);
@@ -120,6 +131,10 @@ pub(crate) fn resolve(
         echo.retain(|key, _| ALWAYS.contains(&key.as_str()) || given(key));
     }
     let (physical, logical) = (geometry.data_slots() as f64, f64::from(logical_pages));
+    let buffer = scale.as_ref().map_or(file.buffer, |scale| scale.buffer(file.buffer));
+    if let Some(scale) = &mut scale {
+        scale.whole_buffer = file.buffer.size.unwrap_or(Bytes::new(0));
+    }
     Some(Drive {
         name,
         summary,
@@ -145,7 +160,7 @@ pub(crate) fn resolve(
         host: file.host,
         link: file.link,
         controller: file.controller,
-        buffer: file.buffer,
+        buffer,
         workload: DriveWorkload { shift: shift.unwrap_or(0), generator },
         precondition: file.precondition,
         reliability,
@@ -157,6 +172,7 @@ pub(crate) fn resolve(
             snapshots: false,
         },
         checkpoint: CHECKPOINT,
+        scale,
         years: None,
         build: crate::BUILD.to_owned(),
         sources: merged.sources,
@@ -270,8 +286,8 @@ impl Work<'_> {
         name.to_owned()
     }
 
-    /// The array, with the pages of its blocks in the order that is asked for.
-    fn geometry(&self) -> Option<Geometry> {
+    /// The array that is simulated, and its relation to the whole one if it is scaled down.
+    fn geometry(&self) -> Option<(Geometry, Option<Scale>)> {
         let sizes = self.take::<GeometrySettings>("geometry")?;
         let shape = Shape {
             channels: sizes.channels,
@@ -283,6 +299,21 @@ impl Work<'_> {
             page_size: sizes.page_size,
             bits_per_cell: sizes.bits_per_cell,
         };
+        let Some(of) = self.get::<Fraction>("scale").filter(|of| *of > 1) else {
+            return Some((self.array(shape)?, None));
+        };
+        let one = self.array(Shape { blocks_per_plane: 1, ..shape })?;
+        let flash = one.data_slots() * u64::from(shape.blocks_per_plane);
+        let exported = self.exported(&one, flash)?;
+        let gc = self.take::<GcSettings>("ftl.gc")?;
+        let open_loop = self.get::<HostMode>("host.mode") != Some(HostMode::QueueDepth);
+        let scale = Scale::new(of, &one, shape.blocks_per_plane, exported, &gc, open_loop);
+        let array = self.array(Shape { blocks_per_plane: scale.blocks, ..shape })?;
+        Some((array, Some(scale)))
+    }
+
+    /// An array of a shape, with the pages of its blocks in the order that is asked for.
+    fn array(&self, shape: Shape) -> Option<Geometry> {
         let wrong = |error: GeometryError| {
             let many = matches!(error, GeometryError::TooManyPages(_));
             let path = if many { "geometry.blocks-per-plane" } else { "geometry.channels" };
@@ -373,10 +404,15 @@ impl Work<'_> {
     fn units(&self, geometry: Geometry) -> Option<Geometry> {
         let (path, page) = ("ftl.mapping-unit", geometry.page_size());
         let unit = self.get::<Bytes>(path).unwrap_or(page);
-        let parts = page.get().checked_div(unit.get()).unwrap_or(0);
-        if parts * unit.get() != page.get() || !(1..=MOST_UNITS).contains(&parts) {
+        // Of the two, one divides the other, and the quotient the other way is 0 or 1.
+        let whole = |a: Bytes, b: Bytes| a.get().checked_div(b.get()).unwrap_or(0);
+        let (parts, across) = (whole(page, unit).max(1), whole(unit, page).max(1));
+        if parts * unit.get() != across * page.get() || parts > MOST_UNITS {
             let message = format!("`{path}` is {unit}, and a page is {page}");
-            let label = format!("a page, or an equal part of one, at least a {MOST_UNITS}th");
+            let label = format!(
+                "a page, an equal part of one, at least a {MOST_UNITS}th, or a page of each of several \
+                 planes"
+            );
             self.fail(
                 ConfigErrorKind::Value,
                 message,
@@ -394,9 +430,11 @@ impl Work<'_> {
             self.fail(ConfigErrorKind::Value, message, &marks);
             return None;
         }
+        let across = u32::try_from(across).unwrap_or(u32::MAX);
+        self.across(unit, across, planes)?;
         let pages = self.pages_at_once(&geometry)?;
-        let units = UnitSizes { per_page: parts as u32, pages, planes };
-        let row = u64::from(units.per_page * units.planes);
+        let units = UnitSizes { per_page: parts as u32, across, pages, planes };
+        let row = u64::from(units.per_row());
         if row > MOST_UNITS {
             let message = format!("a page of {planes} planes has {row} mapping units of {unit}");
             let label = format!("at most {MOST_UNITS}");
@@ -415,6 +453,48 @@ impl Work<'_> {
             );
         };
         geometry.with_units(units).map_err(wrong).ok()
+    }
+
+    /// Whether the planes that are programmed together can hold a mapping unit of `across` pages.
+    fn across(&self, unit: Bytes, across: u32, planes: u32) -> Option<()> {
+        let (path, program) = ("ftl.mapping-unit", "ftl.program-planes");
+        if across == 1 {
+            return Some(());
+        }
+        if !planes.is_multiple_of(across) {
+            let message = format!(
+                "`{path}` is {unit}, which is {across} pages, and one command programs a page of {planes} \
+                 {}",
+                if planes == 1 { "plane" } else { "planes" }
+            );
+            let marks =
+                [(path, "one page of each plane"), (program, "must be a multiple of the pages")];
+            let planes_per_die = self.get::<u32>("geometry.planes-per-die").unwrap_or(1);
+            let help = if planes_per_die.is_multiple_of(across) {
+                format!(
+                    "`--set {program}={across}` programs such a unit with one command; without it a unit \
+                     could be half written"
+                )
+            } else {
+                format!(
+                    "with {planes_per_die} planes in a die, a unit has 1 to {planes_per_die} pages of \
+                     different planes, and their number divides the number of planes"
+                )
+            };
+            let error = self.error(ConfigErrorKind::Conflict, message, &marks);
+            self.log.fail(path, ConfigError { help: Some(help), ..error });
+            return None;
+        }
+        if self.get::<Model>("reliability.model") == Some(Model::On) {
+            let message = format!(
+                "`{path}` of {unit} has no error model: the model of the cells reads each page for \
+                 itself, and a read of this unit is {across} pages"
+            );
+            let marks = [(path, "at most a page"), ("reliability.model", "or \"off\"")];
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
+            return None;
+        }
+        Some(())
     }
 
     /// Pages of a block that one command programs.
@@ -534,6 +614,12 @@ impl Work<'_> {
 
     /// How many pages the drive exports.
     fn capacity(&self) -> Option<u32> {
+        let geometry = self.geometry?;
+        self.exported(&geometry, geometry.data_slots()).map(|pages| pages as u32)
+    }
+
+    /// How many pages a drive with these planes and this number of pages exports.
+    fn exported(&self, geometry: &Geometry, flash: u64) -> Option<u64> {
         if CAPACITY.iter().any(|path| self.log.is_broken(path)) {
             return None;
         }
@@ -542,8 +628,7 @@ impl Work<'_> {
             self.log.miss(spare);
             return None;
         };
-        let geometry = self.geometry?;
-        let (flash, page) = (geometry.data_slots(), geometry.page_size().get());
+        let page = geometry.page_size().get();
         let pages = match (self.get::<f64>(over), self.get::<f64>(spare)) {
             (Some(over), _) => whole_pages(flash as f64 / (1.0 + over)),
             (_, Some(spare)) => whole_pages(flash as f64 * (1.0 - spare)),
@@ -573,11 +658,11 @@ impl Work<'_> {
             );
             return None;
         }
-        Some(pages as u32)
+        Some(pages)
     }
 
     /// Whether garbage collection has room.
-    fn spare(&self, logical: Option<u32>, policies: Option<&PolicySet>) {
+    fn spare(&self, logical: Option<u32>, scale: Option<&Scale>, policies: Option<&PolicySet>) {
         let stop = self.get::<u32>("ftl.gc.stop");
         let (Some(g), Some(logical), Some(stop)) = (&self.geometry, logical, stop) else { return };
         let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));
@@ -622,16 +707,43 @@ impl Work<'_> {
             );
         }
         let all = g.blocks_per_plane() as u64;
-        help += &if blocks >= all {
+        help += &if let Some(scale) = scale {
+            match scale.most(|other| other.spare_blocks() >= blocks as f64) {
+                1 => format!("; none below 1/1 leaves as many of {} blocks", scale.whole_blocks),
+                most => format!("; `scale = \"1/{most}\"` leaves as many"),
+            }
+        } else if blocks >= all {
             format!("; {whole} {all} {each} in all, so give more")
         } else {
             let least = (blocks as f64 / all as f64 * 10_000.0).ceil() / 10_000.0;
             format!("; with {all} {each}{per} that is a spare-factor of {least} or more")
         };
         let given = CAPACITY.into_iter().find(|path| self.tree.at(path).is_some());
-        let marks = [(given.unwrap_or("ftl"), "too little spare"), ("ftl.gc.stop", "")];
+        let marks = [
+            (given.unwrap_or("ftl"), "too little spare"),
+            ("ftl.gc.stop", ""),
+            ("scale", "free and open blocks do not shrink with a plane"),
+        ];
+        let marks = if scale.is_some() { [marks[2], marks[0], marks[1]] } else { marks };
         let error = self.error(ConfigErrorKind::TooFewSpare, message, &marks);
         self.log.push(ConfigError { help: Some(help), ..error });
+    }
+
+    /// Settings whose results depend on how often a block is erased in an hour, which scaling changes.
+    fn unscalable(&self, policies: Option<&PolicySet>) {
+        let wears = "a block of a scaled drive is erased as many times more often in an hour";
+        if self.get::<Model>("reliability.model") == Some(Model::On) {
+            let message = format!("`scale` does not go with the model of the cells: {wears}");
+            let marks = [("scale", ""), ("reliability.model", "must be \"off\"")];
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
+        }
+        if let Some(throttle) = policies.map(|all| all.get(Family::Throttle).0)
+            && throttle != "none"
+        {
+            let message = format!("`scale` does not go with throttle={throttle}: {wears}");
+            let marks = [("scale", ""), ("policies.throttle", "must be \"none\"")];
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
+        }
     }
 
     fn host(&self) {
@@ -639,7 +751,7 @@ impl Work<'_> {
             && (unit.get() == 0 || g.page_size().get() % unit.get() != 0)
         {
             let page = g.page_size();
-            let (what, path) = if g.units().per_page == 1 {
+            let (what, path) = if g.units().per_row() == g.units().planes {
                 ("page", "geometry.page-size")
             } else {
                 ("mapping unit", "ftl.mapping-unit")

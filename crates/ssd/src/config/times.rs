@@ -155,7 +155,7 @@ impl Work<'_> {
             self.fail(ConfigErrorKind::Conflict, message, &[(path, ""), ("reliability.model", "")]);
         } else if geometry.units().per_page == 1 {
             let message = format!(
-                "`{path}` is for reads of a part of a page, and `ftl.mapping-unit` is a whole page"
+                "`{path}` is for reads of a part of a page, and `ftl.mapping-unit` is a whole page or more"
             );
             self.fail(ConfigErrorKind::Conflict, message, &[(path, ""), ("ftl.mapping-unit", "")]);
         }

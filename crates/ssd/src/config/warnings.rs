@@ -3,6 +3,7 @@
 
 use super::drive::{BufferKind, Drive};
 use super::resolve::{at_once, reserve};
+use super::scale::TOLERANCE;
 use super::{Layers, load};
 use crate::presets;
 use ftl::ReadDisturb;
@@ -60,6 +61,10 @@ impl Drive {
     /// The reserve of garbage collection does not shrink with the planes. Of few blocks it takes much of
     /// the spare, and write amplification is that of a drive with less.
     pub(crate) fn spare_in_reserve(&self) -> Option<String> {
+        if self.scale.is_some() {
+            // Scaling has left as much of the share.
+            return None;
+        }
         let (spare, kept) = (self.spare_blocks(), self.reserved_blocks());
         if kept <= MOST_RESERVED * spare {
             return None;
@@ -83,6 +88,27 @@ impl Drive {
             "garbage collection reserves {kept} of the {blocks} blocks of each plane, which is {share:.0} % \
              of the spare. Of a spare factor of {nominal:.1} % that leaves {now:.1} %, and {other}. Write \
              amplification is higher than there; {advice}"
+        ))
+    }
+
+    /// A scaled drive whose write amplification is not surely that of the whole one.
+    pub(crate) fn scaled_too_far(&self) -> Option<String> {
+        let scale = self.scale.as_ref()?;
+        let error = scale.error();
+        if error <= TOLERANCE {
+            return None;
+        }
+        let (idle, known) = scale.idle;
+        let advice = match scale.most(|other| other.error() <= TOLERANCE) {
+            1 => "no scale keeps it within 1 %".to_owned(),
+            most => format!("`--scale 1/{most}` keeps it within 1 %"),
+        };
+        let by = if error < 1.0 { format!("{:.1} %", 100.0 * error) } else { "any factor".into() };
+        Some(format!(
+            "of each plane {} of {} blocks are simulated, and {idle:.1} of them, known to {known:.1}, take no \
+             part in garbage collection, as on the whole drive. So write amplification may differ by {by} \
+             from that of the whole drive; {advice}",
+            scale.blocks, scale.whole_blocks,
         ))
     }
 

@@ -80,7 +80,7 @@ impl Device {
     #[inline(never)]
     fn read(&mut self, op: u32, source: Source, now: Time) -> Command {
         let (mut longest, mut out) = (Dur::ZERO, 0);
-        let per_page = self.geometry.units().per_page;
+        let UnitSizes { per_page, across, .. } = self.geometry.units();
         let mut at = op;
         while at != NONE {
             let Operation { slots, mode, level, .. } = self.ops[at].operation;
@@ -92,7 +92,8 @@ impl Device {
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
                 sensed[page_type] += u64::from(planes);
-                self.stats.unsent[source] += Units::new(u64::from(planes * per_page - units));
+                self.stats.unsent[source] +=
+                    Units::new(u64::from(planes * per_page - units * across));
                 time += if whole {
                     self.timing.read(level, page_type)
                 } else {
@@ -327,15 +328,13 @@ impl Device {
 struct Asked {
     /// Bit 0: the first unit of the page in the first plane; the planes follow one another.
     bits: u64,
-    per_page: u32,
-    planes: u32,
+    units: UnitSizes,
 }
 
 impl Asked {
     #[inline]
     fn by(device: &Device, op: u32) -> Self {
         let (geometry, ops) = (&device.geometry, &device.ops);
-        let UnitSizes { per_page, planes, .. } = geometry.units();
         let of = |op: u32| {
             // A page without a place is read alone, like the first unit of one.
             ops[op].operation.slots.map_or(1, |slots| {
@@ -343,7 +342,7 @@ impl Asked {
             })
         };
         let bits = ops.group(op).fold(0, |bits, op| bits | of(op));
-        Self { bits, per_page, planes }
+        Self { bits, units: geometry.units() }
     }
 
     /// All units.
@@ -352,18 +351,19 @@ impl Asked {
         self.bits.count_ones()
     }
 
-    /// Those of one plane.
+    /// Those of one plane: of a unit that has pages in several, each.
     #[inline]
     fn of_plane(&self, plane: u32) -> u32 {
-        let page = u64::MAX >> (u64::BITS - self.per_page);
-        (self.bits >> (plane * self.per_page) & page).count_ones()
+        let UnitSizes { per_page, across, .. } = self.units;
+        let page = u64::MAX >> (u64::BITS - per_page);
+        (self.bits >> (plane / across * per_page) & page).count_ones()
     }
 
     /// In how many planes something is read, and whether it is a whole page in any.
     fn planes(&self) -> (u32, bool) {
-        let asked = (0..self.planes).map(|plane| self.of_plane(plane));
+        let asked = (0..self.units.planes).map(|plane| self.of_plane(plane));
         asked.fold((0, false), |(planes, whole), n| {
-            (planes + u32::from(n > 0), whole || n == self.per_page)
+            (planes + u32::from(n > 0), whole || n == self.units.per_page)
         })
     }
 }

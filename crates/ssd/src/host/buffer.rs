@@ -19,25 +19,25 @@ use std::collections::BTreeSet;
 /// The end of the list of unsent pages, or of the free places.
 const END: u32 = u32::MAX;
 
-/// The 64ths of a page that a write covers.
+/// The 128ths of a page that a write covers: sectors of 512 bytes in up to 64 KiB.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct PageParts(u64);
+pub(crate) struct PageParts(u128);
 
 impl PageParts {
-    pub(crate) const ALL: Self = Self(u64::MAX);
+    pub(crate) const ALL: Self = Self(u128::MAX);
 
     /// The parts of a page of `size` bytes that lie wholly within a range of it: what a write gives.
     pub(crate) fn within(from: u64, to: u64, size: u64) -> Self {
-        Self::range((from * 64).div_ceil(size), to * 64 / size)
+        Self::range((from * 128).div_ceil(size), to * 128 / size)
     }
 
     /// The parts that a range touches: what a read needs.
     pub(crate) fn touched(from: u64, to: u64, size: u64) -> Self {
-        Self::range(from * 64 / size, (to * 64).div_ceil(size))
+        Self::range(from * 128 / size, (to * 128).div_ceil(size))
     }
 
     fn range(first: u64, end: u64) -> Self {
-        let below = |n: u64| if n >= 64 { u64::MAX } else { (1 << n) - 1 };
+        let below = |n: u64| if n >= 128 { u128::MAX } else { (1 << n) - 1 };
         Self(below(end) & !below(first))
     }
 }

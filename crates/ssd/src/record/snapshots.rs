@@ -245,7 +245,8 @@ fn block<K: PolicyTypes>(ftl: &Ftl<K>, part: Part) -> Block {
     let (blocks, array) = (ftl.blocks(), ftl.array());
     let (b, geometry) = (part.of, ftl.geometry());
     let Role(role) = blocks.role(b);
-    let planes = geometry.units().planes;
+    let units = geometry.units();
+    let planes = units.planes;
     let written = array.layouts().slots_before(array.mode(b), array.next_page(b));
     Block {
         valid: if planes == 1 {
@@ -253,7 +254,7 @@ fn block<K: PolicyTypes>(ftl: &Ftl<K>, part: Part) -> Block {
         } else {
             ftl.map().count_valid_in(geometry, b, part.plane)
         },
-        written: written / planes,
+        written: written * units.across / planes,
         erases: array.erases()[b],
         reads: ftl.reads().get(b.as_u32() as usize).copied().unwrap_or(u32::MAX),
         state: blocks.state(b) as u8,

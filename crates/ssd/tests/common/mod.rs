@@ -4,6 +4,8 @@
 #![allow(dead_code, reason = "each of the three test binaries uses a part of this")]
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
+pub(crate) mod twin;
+
 use floatgate_ssd::config::{Layers, load, render};
 use floatgate_ssd::{Drive, NoCache, StateCache, generator, run};
 use kernel::{Prio, Time};

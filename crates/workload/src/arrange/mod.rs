@@ -1,6 +1,6 @@
 //! Changes of workloads before a drive sees them. [`Steps`] takes parts of one. [`Merge`],
 //! [`Chain`] and [`Composition`] (files of parts) combine several. [`AddressWrap`] folds addresses
-//! into a drive, and [`Portion`] into one of its equal parts. [`List`] and [`ColumnTable`] are
+//! into a drive, and [`Portion`] into a part of it. [`List`] and [`ColumnTable`] are
 //! workloads given row by row.
 
 mod chain;
@@ -18,7 +18,7 @@ pub use compose::{Composition, PartText};
 pub use list::List;
 pub(crate) use merge::digest_of_digests;
 pub use merge::{ClosedLoop, Merge, MergedPart};
-pub use portion::Portion;
+pub use portion::{Portion, Sample};
 pub use steps::{Slice, Steps};
 pub use table::{ColumnTable, Facts, Pieces, See, TableRows, open_table};
 pub use transform::{AddressWrap, Alignment, OutOfRange};

@@ -187,6 +187,13 @@ pub struct Generator {
     /// The seed; by default that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// The places of the whole drive for each place of a drive scaled down; no file says it.
+    #[serde(skip, default = "one")]
+    pub scale: u64,
+}
+
+fn one() -> u64 {
+    1
 }
 
 fn a_million() -> u64 {
@@ -218,6 +225,7 @@ impl Generator {
             hot_writes: None,
             order: None,
             seed: None,
+            scale: 1,
         }
     }
 
@@ -248,7 +256,7 @@ impl Generator {
                 if !(theta > 0.0 && theta <= 10.0) {
                     return Err(("theta", format!("theta = {theta}"), "0 < theta <= 10"));
                 }
-                Ok(SlotSpread::Zipf(Zipf::new(slots, theta)))
+                Ok(SlotSpread::Zipf(Zipf::scaled(slots, self.scale, theta)))
             }
             Pattern::HotCold => {
                 let (data, writes) = (self.hot_data.unwrap_or(0.2), self.hot_writes.unwrap_or(0.8));

@@ -519,8 +519,12 @@ impl All {
     fn of(drive: &Drive, written: f64) -> Self {
         let years = drive.years.as_ref();
         let whole = years.map_or(drive, |years| &years.whole);
-        let physical = whole.geometry.pages() as f64 * whole.geometry.page_size().get() as f64;
-        let exported = capacity(whole).get() as f64;
+        // The whole drive is written as fast as one scaled down, and is larger.
+        let physical = whole.scale.as_ref().map_or_else(
+            || whole.geometry.pages() as f64 * whole.geometry.page_size().get() as f64,
+            |scale| scale.whole_flash().get() as f64,
+        );
+        let exported = whole.addresses().get() as f64;
         // The part's share of the writes is an accident of which pages were drawn.
         let all = years.and_then(|years| years.load).map_or(written, |load| load.written as f64);
         Self {

@@ -27,7 +27,6 @@ impl SectionAbout {
     }
 
     /// For a section that results of earlier versions lack; it is null there.
-    #[allow(dead_code, reason = "for the next section")]
     const fn later(self) -> Self {
         Self { since: Since::LaterNull, ..self }
     }
@@ -66,6 +65,7 @@ sections! {
     waf_pages,
     wear,
     capacity,
+    scale,
     buffer,
     energy_joules,
     energy_split,

@@ -1,7 +1,7 @@
 //! Numbers that should not be trusted, and settings that could not matter: a list, in the order of
 //! the result. A new warning is a code in [`codes`], a function, and its place in [`rules`].
 
-use super::{SectionAbout, lifetime};
+use super::{SectionAbout, lifetime, scale};
 use crate::config::{Drive, HostMode, MOST_UNITS};
 use crate::host::Overload;
 use crate::result::evidence::Evidence;
@@ -89,6 +89,9 @@ codes! {
     NOT_STEADY: "not-steady", Everything, "ageing stopped before write amplification was flat";
     NO_TIME: "no-time", Everything, "the run took no time";
     OVERLOADED: "overloaded", Host, "requests arrived faster than the drive serves them";
+    SCALED_TOO_FAR: "scaled-too-far", Everything,
+        "write amplification may not be that of the whole drive";
+    SCALED_TRACE: "scaled-trace", Host, "the sample of the trace is not like the trace";
     GC_NEVER_RAN: "gc-never-ran", Flash, "garbage collection never ran";
     UNMAPPED_READS: "unmapped-reads", Reads, "reads met pages that hold nothing";
     BUFFER_DRAINED: "buffer-drained", Rate,
@@ -139,7 +142,7 @@ pub(crate) type Warn<'a> = &'a mut dyn FnMut(Code, String);
 /// Tells what it finds in the evidence: nothing, mostly.
 type Rule<K> = fn(&Evidence<'_, K>, Warn<'_>);
 
-fn rules<K: PolicyTypes>() -> [Rule<K>; 18] {
+fn rules<K: PolicyTypes>() -> [Rule<K>; 19] {
     [
         |e, warn| of_the_drive(e.drive, warn),
         policies_without_requests,
@@ -151,6 +154,7 @@ fn rules<K: PolicyTypes>() -> [Rule<K>; 18] {
         not_repeatable,
         victim_overridden,
         |e, warn| lifetime::warn(e.drive, e.stats, e.sim, warn),
+        scaled_trace,
         unmapped_reads,
         partial_writes,
         queue_limit,
@@ -190,6 +194,9 @@ impl Drive {
 }
 
 fn of_the_drive(drive: &Drive, warn: Warn<'_>) {
+    if let Some(text) = drive.scaled_too_far() {
+        warn(codes::SCALED_TOO_FAR, text);
+    }
     if let Some(text) = drive.small_buffer() {
         warn(codes::SMALL_BUFFER, text);
     }
@@ -327,6 +334,15 @@ fn victim_overridden<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
                 e.counts.overridden
             ),
         );
+    }
+}
+
+/// A trace of which a sample was simulated that is not like it.
+fn scaled_trace<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
+    let why = e.drive.scale.as_ref().map(scale::sampled).unwrap_or_default();
+    if !why.is_empty() {
+        let text = format!("a sample of the trace was simulated (`scale`): {}", why.join("; "));
+        warn(codes::SCALED_TRACE, text);
     }
 }
 

@@ -17,10 +17,10 @@ fn portion(all: &[Request], of: u32, seed: u64, pages: u32) -> Portion {
 /// Byte for byte: which bytes of the part an operation touches, found page by page.
 fn by_page(spec: Spec, r: &Request) -> Vec<(u64, u64)> {
     (r.offset / PAGE..r.end().div_ceil(PAGE))
-        .filter(|page| spec.drawn(page / spec.of) == *page && page / spec.of < spec.groups)
+        .filter(|page| *page < spec.from && spec.drawn(spec.group(*page)) == *page)
         .map(|page| {
             let (start, end) = (r.offset.max(page * PAGE), r.end().min((page + 1) * PAGE));
-            let shift = (page - page / spec.of) * PAGE;
+            let shift = (page - spec.group(page)) * PAGE;
             (start - shift, end - shift)
         })
         .collect()
@@ -87,4 +87,48 @@ fn of_flushes_one_in_so_many_is_left() {
     let flush = request(Op::Flush, 0, 0);
     let part = portion(&[flush; 20], 8, 1, 64);
     assert_eq!(drain(&mut *part.open().unwrap()).unwrap().len(), 2);
+}
+
+/// Groups need not be equal: each page of the part is one of its group, and groups follow one another.
+#[test]
+fn a_scaled_drive_has_one_extent_of_each_group() {
+    for (from, to) in [(10, 3), (1000, 999), (4096, 64), (1001, 17), (5, 5)] {
+        let inner = Box::new(List::new("list", Vec::new()).unwrap());
+        let bytes = [from, to].map(|pages| Bytes::new(pages * PAGE));
+        let spec = Portion::scaled(inner, 3, Bytes::new(PAGE), bytes).unwrap().spec;
+        assert_eq!((spec.page, spec.from, spec.to), (PAGE, from, to));
+        let groups: Vec<u64> = (0..from).map(|page| spec.group(page)).collect();
+        assert!(groups.is_sorted() && groups[groups.len() - 1] == to - 1);
+        for group in 0..to {
+            assert_eq!(spec.group(spec.drawn(group)), group);
+            assert_eq!(groups.iter().position(|g| *g == group), Some(spec.first(group) as usize));
+        }
+    }
+}
+
+/// A sample has its share of the requests, whole, in their order, and comes as many times faster.
+/// The drive meets as many in a second as the whole drive does of all.
+#[test]
+fn a_sample_keeps_the_load() {
+    let (from, to) = (1_u64 << 32, 1_u64 << 28);
+    let mut rng = Rng::named(5, "sample");
+    let all: Vec<Request> = (0..80_000)
+        .map(|n| {
+            let at = Time::from_ns(n * 50_000);
+            let place = rng.below_u64((from >> 16) - 1) << 16;
+            Request { at, ..request(Op::Write, place, 65_536) }
+        })
+        .collect();
+    let list = Box::new(List::new("list", all.clone()).unwrap());
+    let part = Portion::scaled(list, 9, Bytes::new(PAGE), [from, to].map(Bytes::new)).unwrap();
+    let kept = drain(&mut *part.open().unwrap()).unwrap();
+    let Sample { requests, kept: counted, written_share, soon } = part.sample();
+    assert_eq!((requests, counted), (80_000, kept.len() as u64));
+    // One in sixteen, within four standard deviations.
+    assert!((kept.len() as f64 - 5_000.0).abs() < 4.0 * 5_000_f64.sqrt());
+    assert!((written_share * 16.0 - 1.0).abs() < 0.06 && (soon[0] - 1.0).abs() < 1e-4);
+    assert!(kept.iter().all(|r| r.len == 65_536 && r.end() <= to));
+    assert!(kept.is_sorted_by_key(|r| r.at));
+    let rate = |all: &[Request]| all.len() as f64 / all[all.len() - 1].at.as_ns() as f64;
+    assert!((rate(&kept) / rate(&all) - 1.0).abs() < 0.01);
 }

@@ -1,0 +1,113 @@
+//! The parts that were scaled down, and the whole drive.
+
+use super::SectionAbout;
+use crate::config::{Scale, capacity};
+use crate::result::evidence::Evidence;
+use crate::result::shape::table;
+use ftl::PolicyTypes;
+use kernel::Bytes;
+
+pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
+    "The relation of a drive that was scaled down (`scale`) to the whole drive. All other sections but the \
+     years and bytes of `lifetime` report the scaled drive. Null without `scale`.",
+)
+.later();
+
+pub(crate) type Section = Option<ScaledDrive>;
+
+table! {
+    /// A drive that was scaled down.
+    struct ScaledDrive {
+        /// The divisor: "1/N" has N.
+        of: u32;
+        /// Blocks of each plane.
+        blocks_per_plane: ScaledNumber, "blocks";
+        /// Blocks of each plane that take no part in garbage collection. They are the same on both drives.
+        blocks_not_scaled: f64, "blocks";
+        /// The size of the flash.
+        physical_bytes: ScaledNumber, "bytes";
+        /// The capacity for the host.
+        logical_bytes: ScaledNumber, "bytes";
+        /// The size of the write buffer.
+        buffer_bytes: ScaledNumber, "bytes";
+        /// The requests of the workload, and those of a trace that touch the sample. Null if they are
+        /// scaled with `workload.requests`.
+        requests: Option<ScaledNumber>, "requests";
+        /// The part of the trace that was simulated. Null for a generator.
+        sample: Option<SampleOfTrace>;
+        /// How far write amplification under uniform writes may be from that of the whole drive, as
+        /// computed from the number of blocks. Null if nothing limits it.
+        waf_error: Option<f64>, "share";
+    }
+}
+
+table! {
+    /// A number of the simulated drive and of the whole one.
+    struct ScaledNumber {
+        /// Of the drive that was simulated.
+        simulated: u64;
+        /// Of the whole drive.
+        whole: u64;
+    }
+}
+
+table! {
+    /// The sample of a trace.
+    struct SampleOfTrace {
+        /// How many times faster its requests arrive.
+        faster: f64, "x";
+        /// The share of the written bytes that it has, times the requests of all for each of it. At 1 it
+        /// writes as much as the trace.
+        written: f64, "x";
+        /// Requests of the trace that arrive at most a millisecond after the one before.
+        soon: f64, "share";
+        /// The same of the sample.
+        soon_in_sample: f64, "share";
+    }
+}
+
+pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
+    let drive = e.drive.years.as_ref().map_or(e.drive, |years| &years.whole);
+    // The sample is known of the drive that ran.
+    let scale = e.drive.scale.as_ref()?;
+    let flash = drive.geometry.pages() as u64 * drive.geometry.page_size().get();
+    let pair = |simulated: u64, whole: u64| ScaledNumber { simulated, whole };
+    let error = scale.error();
+    Some(ScaledDrive {
+        of: scale.of,
+        blocks_per_plane: pair(scale.blocks.into(), scale.whole_blocks.into()),
+        blocks_not_scaled: scale.idle.0,
+        physical_bytes: pair(flash, scale.whole_flash().get()),
+        logical_bytes: pair(capacity(drive).get(), scale.whole_capacity().get()),
+        buffer_bytes: pair(drive.buffer.size.map_or(0, Bytes::get), scale.whole_buffer.get()),
+        requests: scale.sampled.map(|sample| pair(sample.kept, sample.requests)),
+        sample: scale.sampled.map(|sample| SampleOfTrace {
+            faster: sample.faster(),
+            written: sample.written_share * sample.faster(),
+            soon: sample.soon[0],
+            soon_in_sample: sample.soon[1],
+        }),
+        waf_error: error.is_finite().then_some(error),
+    })
+}
+
+/// Why latencies of a sample are not surely those of the trace.
+pub(super) fn sampled(scale: &Scale) -> Vec<String> {
+    let Some(sample) = scale.sampled else { return Vec::new() };
+    let [all, kept] = sample.soon.map(|share| 100.0 * share);
+    let written = sample.written_share * sample.faster();
+    let mut why = Vec::new();
+    if (all - kept).abs() > 100.0 * TRUE_TO {
+        why.push(format!(
+            "{all:.1} % of its requests arrive at most 1 ms after the one before, and {kept:.1} % in the \
+             sample, so they queue differently"
+        ));
+    }
+    if sample.written_share > 0.0 && (written - 1.0).abs() > TRUE_TO {
+        why.push(format!("the sample writes {written:.2} times as many bytes a request"));
+    }
+    why
+}
+
+/// A sample that differs by more from its trace has a warning.
+const TRUE_TO: f64 = 0.01;
