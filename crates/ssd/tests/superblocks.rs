@@ -305,6 +305,7 @@ fn sequential_writes_keep_all_dies_busy() {
                         "host.queue-depth=64",
                         "workload.requests=430",
                         "buffer.size=4MiB",
+                        "policy placement=static",
                         &parity_setting,
                     ],
                 );
