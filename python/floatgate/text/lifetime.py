@@ -186,7 +186,7 @@ def _rates(result: Result) -> str:
 def _before(result: Result) -> str:
     """The state in which the run began, and the assumptions."""
     before = result.data["provenance"]["config"]["precondition"]
-    words = {"none": "empty", "touched": "holding what is read", "full": "full"}
+    words = {"none": "empty", "touched": "filled as far as it is read", "full": "full"}
     fill = before["fill"]
     filled = words[fill] if isinstance(fill, str) else f"{percent(fill)} full"
     aged = {

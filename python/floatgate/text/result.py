@@ -226,7 +226,7 @@ _FLASH_FACTS = {
 def prepared(result: Result) -> str:
     """How the drive was filled and aged before the run."""
     before = result.provenance.config.precondition
-    fills = {"none": "empty", "touched": "filled with what is read", "full": "full"}
+    fills = {"none": "empty", "touched": "filled as far as it is read", "full": "full"}
     fill = fills.get(str(before.fill), f"filled ({before.fill})")
     ages = {"random": "aged by random writes", "workload": "aged by the workload itself"}
     return f"before the run: {fill}, {ages.get(before.age, 'not aged')}"

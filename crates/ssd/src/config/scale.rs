@@ -1,10 +1,10 @@
 //! A drive scaled down: fewer blocks in each plane, and all that has to shrink with them.
 //!
 //! Free and open blocks do not shrink with a plane. So only the blocks that take part in garbage
-//! collection are divided, and the exported pages keep their share of those. Mean-field theory knows no
-//! other size of a plane, so write amplification stays. The error that is left has two sources: the
-//! number of blocks that take no part is known to a fraction of a block, and the planes' shares of the
-//! data wander more if there are fewer pages.
+//! collection are divided, and the exported pages keep their share of those. Mean-field theory
+//! knows no other size of a plane, so write amplification stays. Two sources of error are left. The
+//! number of blocks that take no part is known to a fraction of a block. And the planes' shares of
+//! the data vary more if there are fewer pages.
 
 use super::drive::{BufferKind, Foreground, GcPacing};
 use super::keys::{BufferSettings, GcSettings};
@@ -150,7 +150,7 @@ impl Scale {
         size + wander(self.blocks) - wander(self.whole_blocks)
     }
 
-    /// The buffer of the part. What it keeps of writes is a cache and shrinks; its other places let
+    /// The buffer of the part. Its retained writes are a cache and shrink; its other places let
     /// dies work and stay.
     pub(crate) fn buffer(&self, whole: BufferSettings) -> BufferSettings {
         let size = whole.size.map_or(0, Bytes::get);

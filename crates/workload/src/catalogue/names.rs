@@ -69,7 +69,7 @@ pub(super) struct Start {
 
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Clock {
-    /// AM or PM is said, or the hour says it.
+    /// AM or PM is given, or the hour shows it.
     Certain,
     /// 1 to 12 without AM or PM.
     HalfDay,
