@@ -41,7 +41,8 @@ LEFT_OUT = (
 
 OPENERS = "|".join(
     ["What", "Where", "Who", "Whom", "Whose", "Which", "Whoever", "Whatever", "Wherever",
-     "Whichever", "That which", "Those who"]
+     "Whichever", "That which", "Those who",
+     r"(?:At|By|For|From|In|Of|On|To|Under|With|Without) (?:which|what|whom|whose)"]
 )  # fmt: skip
 
 METAPHORS = {

@@ -447,4 +447,4 @@ def test_a_drive_that_is_behind_is_said_to_serve_and_not_to_be_asked(floatgate: 
     done = floatgate("run", "agcr", "random-write", *little, *asked, "-q")
     assert done.returncode == 0, done.stderr
     assert "a second were served (" in done.stdout
-    assert "a second came" not in done.stdout
+    assert "a second arrived" not in done.stdout

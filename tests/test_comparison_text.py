@@ -82,7 +82,7 @@ def test_what_reads_the_same_is_equally_good() -> None:
 
 def test_only_measures_that_occur_are_shown(three: Comparison) -> None:
     text = str(three)
-    for title in ("read mean", "read p99", "write p99", "erases", "moved pages", "most worn"):
+    for title in ("read mean", "read p99", "write p99", "erases", "moved pages", "max erases"):
         assert title in text
     for title in ("trim mean", "lost reads", "IOPS", "drive ended"):
         assert title not in text
@@ -107,7 +107,7 @@ def test_what_is_looked_at_first_stands_first_whatever_it_is(three: Comparison) 
     asked = [tail, "flash.rmw_reads", "waf", "capacity.free_blocks", "energy_joules.none"]
     text = page(three, first=asked)
     sections = [part.splitlines()[0] for part in text.split("\n\n")]
-    assert sections[1:3] == ["Conclusions", "Looked at first"]
+    assert sections[1:3] == ["Conclusions", "Chosen measures"]
     assert column(text, tail) == ["1.00 ms*", "2.00 ms  +100 %", "3.00 ms  +200 %"]
     assert column(text, "flash.rmw_reads") == ["0", "0", "0"], "asked for, though it is nothing"
     assert column(text, "energy_joules.none") == ["-", "-", "-"]

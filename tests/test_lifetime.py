@@ -286,14 +286,14 @@ def test_the_page_says_how_much_of_the_workload_it_is_from(tmp_path: Path) -> No
     order = random.Random(1)
     pages = [order.randrange(11_000) for _ in range(3_000)]
     page = " ".join(lifetime_text.page(run_on(trace(tmp_path, pages))).split())
-    assert "Carried on from 3.00 s of the workload" in page
+    assert "Extrapolated from 3.00 s of the workload" in page
     assert "WARNING: that is less than a day" in page
     assert page.index("WARNING") < page.index("Life, extrapolated")
     twice = " ".join(lifetime_text.page(run_on(trace(tmp_path, pages), repeat=2)).split())
-    assert "Carried on from 3.00 s of the workload, repeated 2 times" in twice
+    assert "Extrapolated from 3.00 s of the workload, repeated 2 times" in twice
     # A generator is what its settings say, however long it runs.
     generated = " ".join(lifetime_text.page(floatgate.lifetime("agcr", "zipf", set=NEW)).split())
-    assert "Carried on from 300 s" in generated or "Carried on from 5.00 min" in generated
+    assert "Extrapolated from 300 s" in generated or "Extrapolated from 5.00 min" in generated
     assert "WARNING" not in generated
     # A day and more needs no warning.
     slow = [f"{n * 60 * 10**9} 0 {p * 8} 8 0" for n, p in enumerate(pages)]

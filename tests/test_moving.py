@@ -488,7 +488,7 @@ def test_a_trace_that_is_not_there_is_named(floatgate: Floatgate, tmp_path: Path
     theirs(tmp_path, [flow("Trace_Based", Percentage_To_Be_Executed=50)])
     done = floatgate("config", "convert", "ssdconfig.xml", "workload.xml", "-o", "ours")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Not there yet, and needed:\n  ours/traces/tpcc-small.trace" in done.stdout
+    assert "Still missing:\n  ours/traces/tpcc-small.trace" in done.stdout
     assert "Percentage_To_Be_Executed: the trace is not there" in done.stdout
 
 
@@ -698,7 +698,7 @@ def test_the_command_says_what_is_lost_and_lists_all_of_it(
     done = floatgate("config", "convert", *EXAMPLES, "-o", "ours", "--list")
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
-    short, rule, listed = done.stdout.partition("`--list` says what each parameter became.")
+    short, rule, listed = done.stdout.partition("`--list` gives the outcome for each parameter.")
     assert rule
     assert "PCIe" not in short, "the link is modelled"
     flat = " ".join(listed.split())
@@ -718,7 +718,7 @@ def test_the_command_says_what_is_lost_and_lists_all_of_it(
     assert floatgate("config", "check", "ours/page.toml").returncode == 0
     again = floatgate("config", "convert", "page.parameters", "-o", "ours")
     assert (again.returncode, again.stdout) == (2, "")
-    assert "page.toml: this is there already; --force replaces it" in again.stderr
+    assert "page.toml: this exists already; --force replaces it" in again.stderr
     words = ("config", "convert", "page.parameters", "-o", "ours", "--force", "--json")
     (file,) = json.loads(floatgate(*words).stdout)["files"]
     assert (file["simulator"], len(file["parameters"])) == ("SSDSim", 71)

@@ -18,6 +18,7 @@ PLANTED = [
     ("opening", "a.md", "* Which read interrupts what the order policy says.\n"),
     ("opening", "a.md", "| key | what |\n|---|---|\n| `a.b` | Whose requests are a flow. |\n"),
     ("opening", "a.md", "**What it sees** are read-only values.\n"),
+    ("opening", "a.rs", "/// In which order messages go.\nfn f() {}\n"),
     ("negation", "a.md", "A file that is no store of floatgate is\nnever opened.\n"),
     ("negation", "a.rs", "fn f() {\n    // Those that are none are dropped.\n}\n"),
     ("so many", "a.rs", "// An answer may take so long.\n"),

@@ -176,8 +176,8 @@ def test_named_measures_stand_in_a_table_ahead_of_the_others(tmp_path: Path) -> 
     named = ["host.read.latency_ns.p99_9", "waf"]
     report = of(by("victim", ["greedy", "fifo"], runs))._replace(measures=named)
     page = page_of(report, tmp_path)
-    assert re.findall(r"<caption>([^<]*)", page)[0] == "Looked at first"
-    assert [row[2] for row in cells(page, "Looked at first")] == ["2.00 ms", "1.00 ms -50 %"]
+    assert re.findall(r"<caption>([^<]*)", page)[0] == "Chosen measures"
+    assert [row[2] for row in cells(page, "Chosen measures")] == ["2.00 ms", "1.00 ms -50 %"]
     headings = [re.sub("<[^>]+>", "", each) for each in re.findall(r"<button>(.*?)</button>", page)]
     assert headings.count("WAF") == headings.count("host.read.latency_ns.p99_9") == 1
 

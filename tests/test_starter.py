@@ -1,6 +1,8 @@
 """`floatgate init`: what it writes runs as it is."""
 
 import json
+import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -26,6 +28,18 @@ def test_every_file_runs_as_it_is(floatgate: Floatgate, tmp_path: Path) -> None:
     ):
         done = floatgate(*words, cwd=there)
         assert done.returncode == 0, (words, done.stderr)
+
+
+def test_every_printed_command_runs_there(floatgate: Floatgate, tmp_path: Path) -> None:
+    made = floatgate("init", "here", cwd=tmp_path).stdout.replace("\\\n", " ")
+    commands = re.findall(r"floatgate (.*)", made)
+    assert {shlex.split(each)[0] for each in commands} == {"run", "compare", "sweep"}
+    named = " ".join(commands).replace("py:policy", "policy.py")
+    assert all(name in named for name in starter.NAMES), "each file has its command"
+    for each in commands:
+        few = ["--dry-run"] if each.startswith("sweep") else ["--set", "workload.requests=3000"]
+        done = floatgate(*shlex.split(each), *few, cwd=tmp_path / "here")
+        assert done.returncode == 0, (each, done.stderr)
 
 
 def test_the_experiment_shows_something_in_its_corners(

@@ -367,7 +367,7 @@ def test_a_dry_run_makes_nothing(tmp_path: Path, floatgate: Floatgate) -> None:
     done = floatgate("sweep", "many.toml", "--dry-run", "--workers", "2")
     assert done.returncode == 0
     assert "many: 24 runs, 0 of them done" in done.stdout
-    assert "with 2 at a time" in done.stdout
+    assert "with 2 runs at a time" in done.stdout
     assert not (tmp_path / "floatgate-results").exists()
     value = json.loads(floatgate("sweep", "many.toml", "--dry-run", "--json").stdout)
     assert (value["schema"], value["runs"], value["done"]) == ("floatgate.dry-run/1", 24, 0)

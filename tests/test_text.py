@@ -30,8 +30,8 @@ def test_every_part_of_a_result_is_told_in_80_columns(result: Result) -> None:
         "3 bad records skipped",
         "[few-samples]",
         "57.6 GiB of 64.0 GiB exported",
-        "energy 26.75 J (read 1.5, program 20.25, erase 3, transfer 2)",
-        "of its operations: host 14.75, gc 12; 16.25 nJ for each byte of the host",
+        "energy 26.75 J (read 1.5 J, program 20.25 J, erase 3 J, transfer 2 J)",
+        "by source: host 14.75 J, gc 12 J; 16.25 nJ for each byte of the host",
     ):
         assert said in page, said
 
@@ -264,7 +264,7 @@ def test_the_answer_says_why_p99_is_high(result: Result) -> None:
     said = " ".join(text.page(result).split())
     assert "p99 91.0 us (the slowest 1.20 %: 75 % on the channel)" in said
     assert "Why p99 is high: the slowest requests by cause" in said
-    assert "read 1.20 % from 90.0 us on" in said
+    assert "slowest: 1.20 % of reads (90.0 us or more)" in said
     # If half are as slow, there is no tail; and older results do not know.
     for slowest in (told | {"requests": 500}, None):
         host["slowest"] = slowest

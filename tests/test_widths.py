@@ -97,6 +97,28 @@ def test_runs_fit_the_terminal(ran: list[Result], monkeypatch: pytest.MonkeyPatc
         check(lambda run=run: result.page(run), monkeypatch)  # type: ignore[misc]
 
 
+def headings(page: str) -> list[str]:
+    return [part.split("\n", 1)[0] for part in page.split("\n\n") if part[:1].strip()]
+
+
+def test_no_two_sections_of_a_page_have_one_heading(ran: list[Result]) -> None:
+    pages = [result.page(run) for run in ran] + [comparison.page(Comparison(ran[:1] * 2, TWO))]
+    for page in pages:
+        assert len({*headings(page)}) == len(headings(page)) > 5, headings(page)
+
+
+TWO = [{"victim": "greedy"}, {"victim": "fifo"}]
+
+
+def test_every_energy_has_its_unit(ran: list[Result]) -> None:
+    for run in ran:
+        shown = " ".join(result.page(run).split())
+        found = re.search(r"energy [\d.]+ J \(.*? for each byte of the host", shown)
+        assert (found is None) == (run.energy_joules is None)
+        for number in re.findall(r"\d[\d.,]* (\S+)", found[0] if found else ""):
+            assert number.strip(",;)") in ("J", "nJ"), found
+
+
 def test_a_page_is_as_wide_as_the_terminal_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     for columns, width in (("20", 60), ("60", 60), ("133", 133), ("200", 200), ("1000", 200)):
         monkeypatch.setenv("COLUMNS", columns)
@@ -183,7 +205,8 @@ TYPED = [
     *(" ".join((*words, "--help")) for words in commands(cli.app.group("floatgate"), ())),
     "--help", "drives", "drives modern-tlc", "policies", "policies victim", "chips",
     "chips c-mlc64", "explain", "explain input::unknown-name", "explain gc-never-ran", "init made",
-    "config check agcr", "drives agrc", "rum", "run", "run agcr", "run agcr nowl", "explain wrong",
+    "config check agcr", "config check made/drive.toml", "sweep made/experiment.toml --dry-run",
+    "drives agrc", "rum", "run", "run agcr", "run agcr nowl", "explain wrong",
     "run agcr zipf --seed x", "serve agcr --set precondition.fill=touched",
     "serve agcr --listen 1.2.3.4:1 --set precondition.fill=none", "top nowhere",
     "smart nowhere", "sweep nowhere.toml", "results 'X Y'", "report nowhere", "view nowhere",
@@ -200,6 +223,8 @@ def test_what_commands_say_fits_the_terminal(
     monkeypatch.chdir(tmp_path)
 
     def page() -> str:
+        if "made/" in line:
+            typed("floatgate init made", monkeypatch)
         out, err = io.StringIO(), Terminal()
         monkeypatch.setattr(sys, "argv", shlex.split(f"floatgate {line}"))
         monkeypatch.setattr(sys, "stdout", out)
@@ -208,7 +233,9 @@ def test_what_commands_say_fits_the_terminal(
             cli._answer()
         shutil.rmtree("made", ignore_errors=True)
         # Progress leaves its line empty.
-        return (out.getvalue() + err.getvalue()).replace("\x1b[K", "")
+        shown = (out.getvalue() + err.getvalue()).replace("\x1b[K", "")
+        # An estimate of time is another one each time.
+        return re.sub(r"about [\d.]+ m?s", "about 1 s", shown)
 
     check(page, monkeypatch, widths=(60, 100, 160))
 

@@ -1,11 +1,11 @@
-"""SSD simulator: how fast, for how long, at what energy, and which technique changes that.
+"""SSD simulator: speed, lifetime and energy of a drive, and the techniques that change them.
 
 >>> import floatgate
 >>> result = floatgate.run("agcr", "random-write", set={"workload.requests": 20_000}, seed=1)
 >>> result.checks.passed
 True
 
-The command `floatgate` says the same in a shell; `floatgate --help` lists what there is.
+The command `floatgate` does the same in a shell; `floatgate --help` lists its commands.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 import sys
 
 if not sys.flags.safe_path:
-    # Python puts the current folder first: whatever lies there would be imported in place of what
-    # floatgate means.
+    # Python puts the current folder first: files there would be imported in place of floatgate's
+    # own.
     del sys.path[0]
 
 from floatgate.process import main

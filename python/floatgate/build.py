@@ -1,7 +1,7 @@
 """Result-shaping code: one digest of the engine's sources and of the Python that shapes a run.
 
-It is part of the names of runs and of preconditioned drives, so that what other code has made is
-never taken for what this code would make. It is the same from a checkout, an sdist and a wheel.
+It is part of the names of runs and of preconditioned drives. So results of other code are never
+taken for those of this code. It is the same from a checkout, an sdist and a wheel.
 
 The whole package counts, except a module (or a package with all its modules) that has
 `SHAPES_RESULTS = False` at its beginning. Such a module only chooses runs, or shows results.

@@ -41,7 +41,7 @@ TELL = 1.0
 """Seconds between two messages of a run about how far it is."""
 
 _LOOK = 0.2
-"""So many seconds pass until a run that is not wanted any more is stopped."""
+"""Seconds until a run that is no longer needed is stopped."""
 
 
 def need_packages() -> None:
@@ -200,7 +200,7 @@ def _client(address: str) -> Client:
         try:
             made.append(connect(address, timeout=PATIENCE, set_as_default=False, name="floatgate"))
         except MemoryError:
-            why.append("what is there is no scheduler")
+            why.append("the process there is not a scheduler")
         except Exception as error:
             why.append(error)
 
@@ -255,7 +255,7 @@ def _absolute(job: Job) -> Job:
 
 
 def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
-    """Finds out now what would be wrong with every job."""
+    """Finds out now the mistakes of every job."""
     ours = engine.version()
     versions = client.get_versions(packages=["floatgate"])["workers"]
     others = {
@@ -292,7 +292,7 @@ def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
 
 
 def _brief(digest: str) -> str:
-    """A digest as people compare it, or what stood in its place."""
+    """A digest as people compare it, or the text in its place."""
     return digest[:19] if digest.startswith("sha256:") else digest
 
 
@@ -398,7 +398,7 @@ def _task(order: _Order) -> _Made | Failure:
 
 
 def _supervised(order: _Order, job: Job, me: Any) -> Result | Failure:
-    """Hands a job to a process, passes on what it tells, and stops it if it is not wanted."""
+    """Hands a job to a process, passes on its progress, and stops it if it is no longer needed."""
     process: Worker | None = _hired(order.token)
     assert process is not None
     process.give(job)

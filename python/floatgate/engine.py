@@ -33,7 +33,7 @@ AS_IT_IS: Reading = {
     "repeat": None,
     "tables": _no_tables,
 }
-"""How a workload is read where nothing is said of that."""
+"""The reading of a workload if no option says otherwise."""
 
 
 def tried(*settings: str) -> dict[str, Any]:

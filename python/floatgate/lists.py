@@ -12,12 +12,12 @@ from floatgate.policy.finder import Finder
 
 
 def generators() -> dict[str, str]:
-    """Returns the names of the generators of workloads, each with what it makes."""
+    """Returns the names of the generators of workloads, each with its requests in words."""
     return dict(engine.generators())
 
 
 def formats() -> dict[str, str]:
-    """Returns the names of the formats of traces, each with what it holds."""
+    """Returns the names of the formats of traces, each with its content in words."""
     return dict(engine.formats())
 
 
@@ -45,7 +45,7 @@ def drives() -> list[str]:
 
 
 def drive_facts(name: str) -> dict[str, Any]:
-    """Returns the facts of a built-in drive: size, flash, interface, and what is assumed.
+    """Returns the facts of a built-in drive: size, flash, interface, and assumed values.
 
     The keys are `name`, `summary`, `exported_bytes`, `physical_bytes`, `dies`, `bits_per_cell`,
     `page_bytes`, `link`, `measured` and `settings`.
@@ -83,7 +83,7 @@ def drive_facts(name: str) -> dict[str, Any]:
 
 
 def _at(config: Any, key: str) -> Any:
-    """A setting of the drive as it runs; None for what became another, as spare a capacity."""
+    """A setting of the drive as it runs; None if it became another, as spare became capacity."""
     for part in key.split("."):
         config = config.get(part) if isinstance(config, dict) else None
     return config

@@ -32,7 +32,7 @@ class ConflictError(InputError):
 
 
 class NoFileError(InputError):
-    """A file or folder that is not there."""
+    """A file or folder that does not exist."""
 
     code = "file::missing"
 
@@ -90,7 +90,7 @@ def _head(code: str) -> str:
 
 
 def code_of(error: InputError) -> str:
-    """The code of an error: what its kind says, or else what the system had refused before.
+    """The code of an error: that of its kind, or else that of the system's refusal before.
 
     >>> code_of(UnknownNameError("`a` is no drive")), code_of(InputError("-1 is too few"))
     ('input::unknown-name', 'input::value')

@@ -1,4 +1,4 @@
-"""The process of the command `floatgate`: how it begins and ends, whatever the command does.
+"""The process of the command `floatgate`: its begin and its end, for every command.
 
 Of a short run, the beginning and the end of the interpreter are the most.
 """
@@ -42,7 +42,7 @@ def main() -> NoReturn:
         if not isinstance(end.code, int | None):
             raise
         code = end.code or 0
-    # As the interpreter does: a pool is told that no more comes before its threads are waited for.
+    # As the interpreter does: a pool hears that no more comes before its threads are waited for.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()

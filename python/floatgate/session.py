@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 ARRIVES = ("host.mode=timestamps", "host.speed=1.0")
-"""Requests arrive when they come, whatever a preset says of its host."""
+"""Requests arrive when they come, also if a preset has another mode of its host."""
 
 
 class Session(engine.SessionBase):
@@ -39,8 +39,8 @@ class Session(engine.SessionBase):
         steady: Whether the drive is filled and aged by random writes first, as for `floatgate.run`.
         flows: The names of the flows among which an arbiter chooses, at most 256. Their weights,
             depths and priorities are settings (`host.flow`).
-        record: A new Parquet file that keeps what came, for `floatgate.run`. It appears with
-            the result.
+        record: A new Parquet file that keeps the requests, for `floatgate.run`. It appears with the
+            result.
 
     Raises:
         InputError: The drive, a setting or a policy is wrong, or needs the requests to come:
@@ -94,7 +94,7 @@ class Session(engine.SessionBase):
         """Ends the session and returns its result, as `floatgate.run` gives it.
 
         Requests inside the drive are served first. A drive may act otherwise if it knows at the
-        last request that no more come. Then it is told by a flush, which counts and is recorded.
+        last request that no more come. Then a flush tells it, which counts and is recorded.
 
         Raises:
             InputError: The session was closed before, or the recording cannot be written.

@@ -18,7 +18,7 @@ UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 
 
 class Completion(NamedTuple):
-    """The value of an event: what a process gets from `yield`."""
+    """The value of an event: the value that a process gets from `yield`."""
 
     at_ns: int
     latency_ns: int
@@ -41,7 +41,8 @@ class Drive:
         unit: The unit in which the environment counts time: `ns`, `us`, `ms` or `s`.
 
     Raises:
-        InputError: There is no such unit, or the environment is ahead of what a drive can simulate.
+        InputError: There is no such unit, or the environment is ahead of the time that a drive can
+            simulate.
 
     >>> import simpy
     >>> from floatgate import Session

@@ -23,8 +23,8 @@ SHAPES_RESULTS = False
 
 _MARK = f"\0{os.urandom(8).hex()}\0"
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters but line ends and tabs, what turns the direction of text round, and bytes of
-names that are not UTF-8."""
+"""Control characters but line ends and tabs, marks that turn the direction of text round, and bytes
+of names that are not UTF-8."""
 
 
 def visible(text: str) -> str:
@@ -43,7 +43,7 @@ def control(sequence: str) -> str:
 
 
 class OutputError(Exception):
-    """Standard output takes no more. `kept` says where what it should have had lies instead."""
+    """Standard output takes no more; `kept` is the place of the text instead."""
 
     def __init__(self, reason: OSError) -> None:
         super().__init__(reason)
@@ -68,7 +68,7 @@ def listen_to_nobody_else() -> None:
 
 
 def give_up() -> None:
-    """Standard output has failed: what it has not written yet is not tried again."""
+    """Standard output has failed: the rest of its text is not tried again."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
@@ -76,14 +76,14 @@ def give_up() -> None:
 
 
 def end_like_a_pipe() -> NoReturn:
-    """Ends the process by SIGPIPE, as other tools end when nobody reads what they write."""
+    """Ends the process by SIGPIPE, as other tools end when the reader of a pipe closes it."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGPIPE)
     raise SystemExit(128 + signal.SIGPIPE)
 
 
 class Shown:
-    """A stream that passes text on and shows what a terminal would obey.
+    """A stream that passes text on and spells out characters that a terminal would obey.
 
     Args:
         stream: Where the text goes; None where the process was started without.
@@ -95,7 +95,7 @@ class Shown:
         self._of_results = of_results
 
     def write(self, text: str) -> int:
-        """Writes a text; what lies between marks goes as it is."""
+        """Writes a text; parts between marks are not changed."""
         parts = text.split(_MARK)
         ours = parts[1::2]
         shown = [visible(part) for part in parts[::2]]
@@ -107,7 +107,7 @@ class Shown:
         return len(text)
 
     def flush(self) -> None:
-        """Hands on what was written so far."""
+        """Hands on the text so far."""
         if self._stream is None:
             return
         try:

@@ -156,7 +156,7 @@ def three(value: float) -> str:
 
 
 def section(title: str, body: str, style: Style) -> str:
-    """A title, and below it what belongs to it."""
+    """A title, and below it its content."""
     from textwrap import indent
 
     return f"{style(BOLD, title)}\n{indent(body, '  ')}"

@@ -285,8 +285,8 @@ fn static_placement_waits_for_its_plane() {
 
 // ── Order ───────────────────────────────────────────────────────────────────────────────────────
 
-/// In which order each policy serves what waits, by kind; `!` is urgent. The one that came first is
-/// the last entry.
+/// The order in which each policy serves waiting operations, by kind; `!` is urgent. The one that
+/// came first is the last entry.
 #[test]
 fn orders_of_what_waits() {
     let kinds = ["read", "write", "job", "!read", "!write"];

@@ -26,7 +26,7 @@ struct Planner {
     woken: u32,
     closed: Vec<BlockId>,
     erased: Vec<BlockId>,
-    /// Of which blocks it was asked where their pages go.
+    /// The blocks for whose pages it was asked for a place.
     asked: Vec<BlockId>,
     protected: Option<BlockId>,
     /// Its stream has none to fall back on.

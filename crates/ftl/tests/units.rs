@@ -1,6 +1,6 @@
-//! Mapping units below the page and across planes, wordlines and planes that one command programs, with every policy that
-//! is allowed there: the FTL against a plain map, as in `model.rs`. A seed names a kind of unit, a
-//! policy, and all else that is drawn.
+//! Mapping units below the page and across planes, wordlines and planes that one command programs,
+//! with every allowed policy. The FTL is compared with a plain map, as in `model.rs`. A seed names
+//! a kind of unit, a policy, and all else that is drawn.
 
 use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
 use nand::{Geometry, Source, UnitSizes, Versions};

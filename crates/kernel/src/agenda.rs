@@ -29,7 +29,7 @@ pub struct Agenda {
     plans: Vec<Plan>,
     /// Of each place the actor whose it is.
     holders: Vec<u32>,
-    /// The actor that was set last, and to what time; none, if that was cleared.
+    /// The actor that was set last, and its time; none, if that was cleared.
     last: u32,
     last_time: u64,
     /// The time of key 0.
@@ -97,7 +97,7 @@ impl Agenda {
         }
     }
 
-    /// Lets `actor` act at `at`, replacing what it had planned.
+    /// Lets `actor` act at `at`, in place of its earlier plan.
     #[inline]
     pub fn set(&mut self, actor: usize, at: Time) {
         let time = at.as_ns();
@@ -155,7 +155,7 @@ impl Agenda {
         }
     }
 
-    /// An actor gives up what it had planned.
+    /// An actor gives up its plan.
     #[inline]
     fn leave(&mut self, actor: usize) {
         let Plan { time, behind, ahead, place, .. } = self.plans[actor];
@@ -211,7 +211,7 @@ impl Agenda {
         self.first = least(&self.groups[0]);
     }
 
-    /// The key of what an actor has planned, which does not lie before the base.
+    /// The key of an actor's plan, which does not lie before the base.
     fn key_of(&self, actor: usize) -> u64 {
         let Plan { time, sequence, ahead, place, .. } = self.plans[actor];
         if time == NOTHING || ahead != NOBODY {

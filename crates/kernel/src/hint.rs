@@ -34,8 +34,8 @@ fn advise<T>(column: &[T]) {
     let range = column.as_ptr_range();
     let (start, end) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
     let start = column.as_ptr().with_addr(start).cast_mut().cast();
-    // SAFETY: the pages belong to the column as a whole, and the advice keeps what is in them.
-    // A system without large pages refuses, and all goes on with small ones.
+    // SAFETY: the pages belong to the column as a whole, and the advice keeps their content. A
+    // system without large pages refuses, and all goes on with small ones.
     let _ = unsafe { madvise(start, end - start.addr(), Advice::LinuxHugepage) };
 }
 

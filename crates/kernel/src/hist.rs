@@ -4,7 +4,7 @@ use crate::{Dur, TimeSum};
 
 const GROWS: &str = "there is room for cells up to 2^64 ns";
 
-/// A histogram of times with a relative error below 0.1 %, whatever their length.
+/// A histogram of times of any length with a relative error below 0.1 %.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Histogram {
     cells: hdrhistogram::Histogram<u64>,

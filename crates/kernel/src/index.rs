@@ -184,7 +184,7 @@ impl<I: Idx, V: From<NonZeroU32> + Into<NonZeroU32>> OptionVec<I, V> {
         self.raw[i.index()].map(V::from)
     }
 
-    /// Lets `i` stand for something else, or for nothing. Returns what it stood for.
+    /// Lets `i` stand for something else, or for nothing. Returns the value that it stood for.
     #[inline(always)]
     pub fn replace(&mut self, i: I, value: Option<V>) -> Option<V> {
         std::mem::replace(&mut self.raw[i.index()], value.map(V::into)).map(V::from)

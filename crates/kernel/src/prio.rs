@@ -7,6 +7,6 @@ pub enum Prio {
     /// Everything that nobody marked.
     #[default]
     Normal,
-    /// Served first wherever an order policy looks at priorities.
+    /// Served first by order policies that look at priorities.
     High,
 }

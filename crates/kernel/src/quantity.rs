@@ -20,9 +20,10 @@ pub(crate) struct QuantityKind {
     pub(crate) units: &'static [(&'static str, u64)],
     /// Shown with decimals, in a unit that it is at least one of; else in one that divides it.
     pub(crate) decimal: bool,
-    /// The unit, with its size, of what none suits.
+    /// The unit, with its size, of values that no unit suits.
     pub(crate) otherwise: (&'static str, u64),
-    /// How far from a whole number one may be, as a share of it: what people computed is not exact.
+    /// The greatest distance to a whole number, as a share of it: numbers that people computed are
+    /// not exact.
     pub(crate) slip: f64,
     /// The least and the greatest.
     pub(crate) range: (u64, u64),

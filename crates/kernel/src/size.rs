@@ -46,7 +46,7 @@ impl Bytes {
     }
 }
 
-/// Binary units first, so that `Display` prefers them; `KB` is what some write.
+/// Binary units first, so that `Display` prefers them; some people write `KB`.
 const UNITS: [(&str, u64); 10] = [
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),

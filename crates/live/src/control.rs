@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) const SCHEMA: &str = "floatgate.live/1";
 /// A line is no longer than this.
 const LONGEST: usize = 4096;
-/// Spare below this share of what there was, in percent, is a warning.
+/// Spare below this share of the initial spare, in percent, is a warning.
 const SPARE_THRESHOLD: u64 = 10;
 
 /// The command.

@@ -1,4 +1,4 @@
-//! The drive and its data: commands go in, and come out with what became of them.
+//! The drive and its data: commands go in, and come out with their outcome.
 
 use crate::record::{Earlier, RequestRecording, SERVER};
 use crate::versions::DriveData;
@@ -105,8 +105,9 @@ impl Core {
         }
     }
 
-    /// Brings the drive to where an earlier server left it: what came then comes again. `report` hears now and
-    /// then how many requests have, and stops it by answering `false`. Returns how many they were.
+    /// Brings the drive to the state at the end of an earlier server: its requests come again.
+    /// `report` hears now and then how many requests have, and stops it by answering `false`.
+    /// Returns how many they were.
     pub(crate) fn recover(
         &mut self,
         earlier: &Earlier,
@@ -245,7 +246,7 @@ impl Core {
         turn
     }
 
-    /// Takes note of what has become safe, then of what is done.
+    /// Takes note of data that has become safe, then of commands that are done.
     fn settle(&mut self) {
         while let Some(safe) = self.session.take_safe() {
             let behind = (self.serial as u32).wrapping_sub(safe.token);
@@ -330,7 +331,7 @@ impl Core {
         }
     }
 
-    /// A drive whose life has ended refuses what would change it, and still reads.
+    /// A drive whose life has ended refuses commands that would change it, and still reads.
     fn answer_worn(&mut self, who: Who, command: NbdCommand) {
         let outcome = match command.kind {
             CommandKind::Read => self.readable(command.offset, command.len.into()),
@@ -349,7 +350,7 @@ impl Core {
     // ── Power ───────────────────────────────────────────────────────────────────────────────────
 
     /// The power fails and comes back: nothing inside is answered, and data that were not safe are
-    /// gone. The map survives; what it and wear come to is as if a flush had come at the cut.
+    /// gone. The map survives; map and wear are as if a flush had come at the cut.
     pub(crate) fn cut_power(&mut self) {
         self.jobs.clear();
         self.parts.clear();
@@ -518,8 +519,8 @@ mod tests {
         core.finished.pop_front().expect("it is done").outcome
     }
 
-    /// A write succeeds only if all of it is where it should be, whichever of its pages found no
-    /// room and when that was.
+    /// A write succeeds only if all of its pages are in their place, even those that found no space
+    /// at first.
     #[test]
     fn a_write_fails_whichever_of_its_pages_finds_no_room() {
         for page in 0..4 {
@@ -552,7 +553,7 @@ mod tests {
         assert_eq!(ask(&mut core, CommandKind::Read, 3, 1, false), Ok(()));
         core.versions.read(3 * PAGE, &mut data).unwrap();
         assert_eq!(data, [4; PAGE as usize]);
-        // There is room again, and what was promised is kept.
+        // There is space again, and acknowledged data is kept.
         full.store(NOTHING, Ordering::Relaxed);
         assert_eq!(ask(&mut core, CommandKind::Write, 5, 1, false), Ok(()));
         assert_eq!(ask(&mut core, CommandKind::Flush, 0, 0, false), Ok(()));

@@ -51,7 +51,7 @@ fill = "none"
 
 const VOLATILE: &str = "buffer.power-loss-protected=false";
 
-/// Drives, and whether what was answered is safe there.
+/// Drives, and whether acknowledged data is safe there.
 const DRIVES: [(&str, &[&str], bool); 6] = [
     ("no buffer", &[], true),
     ("protected", &["buffer.size=32KiB", "buffer.flush-above=0.5"], true),
@@ -96,7 +96,7 @@ enum Fault {
     NoFua,
 }
 
-/// A store that may lose what it is given.
+/// A store that may lose its data.
 struct Lossy {
     pages: Memory,
     writes: u64,
@@ -143,7 +143,7 @@ struct Sent {
     covers: Vec<usize>,
 }
 
-/// A client that knows what it wrote, and the drive.
+/// A client that remembers its writes, and the drive.
 struct Scenario {
     core: Core,
     fault: Fault,
@@ -200,7 +200,7 @@ impl Scenario {
         }
         let len = 1 + self.rng.below(16) as usize;
         let first = self.rng.below((SECTORS - len) as u32) as usize;
-        // Most of what a file system writes is aligned.
+        // Most writes of a file system are aligned.
         let aligned = (first / 8 * 8, len.next_multiple_of(8).min(SECTORS - first / 8 * 8));
         let (first, len) = if kind < 12 { aligned } else { (first, len) };
         let forced = self.rng.below(6) == 0;
@@ -239,7 +239,7 @@ impl Scenario {
         }
     }
 
-    /// Something happens: a command comes, or what is next in the drive. Whether there was anything.
+    /// One step: a command comes, or the next event of the drive. Whether there was anything.
     fn step(&mut self) -> bool {
         if self.inside.len() < DEPTH && self.sent < COMMANDS {
             self.send();
@@ -260,7 +260,7 @@ impl Scenario {
         data
     }
 
-    /// The power fails: what every sector holds is allowed, and the drive goes on.
+    /// The power fails: every sector holds an allowed version, and the drive goes on.
     fn cut(mut self, keeps_answered: bool) -> Result<(), String> {
         self.core.cut_power();
         for (sector, data) in self.read().chunks(SECTOR as usize).enumerate() {
@@ -291,7 +291,7 @@ impl Scenario {
     }
 }
 
-/// Cuts after each step of a scenario: how many there were, and what the first of them found that found
+/// Cuts after each step of a scenario: their number, and the finding of the first that found
 /// anything.
 fn cut_everywhere(settings: &[&str], keeps_answered: bool, fault: Fault) -> (u64, Option<String>) {
     let drive = drive(settings);
@@ -327,7 +327,7 @@ fn power_may_fail_at_every_event() {
     assert!(cuts > 3000);
 }
 
-/// Each fault that is planted is found by a cut, and so is a buffer that is not what it is said to be.
+/// A cut finds each fault that is planted, and a buffer that does not keep its promise.
 #[test]
 fn a_planted_fault_is_found() {
     for (name, settings, keeps_answered) in DRIVES {
@@ -338,7 +338,7 @@ fn a_planted_fault_is_found() {
                 [(Fault::NoFlush, false), (Fault::NoFua, false), (Fault::None, true)]
             {
                 let (_, found) = cut_everywhere(settings, promised, fault);
-                println!("{name}, {fault:?}: {}", found.expect("what was promised was lost"));
+                println!("{name}, {fault:?}: {}", found.expect("acknowledged data was lost"));
             }
         }
     }

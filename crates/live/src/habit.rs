@@ -1,10 +1,10 @@
 //! Whether a client is about to ask again. With the fast clock simulated time waits for those who are, so
 //! that a client that keeps many commands inside finds them inside; and it waits for nobody else.
 //!
-//! A client shows it by its bursts: the commands between two answers. One that keeps 32 inside sends one
-//! after each answer, one that works in batches sends 32 when all are answered. So it asks again as soon
-//! as what is inside leaves room for another such burst. Nobody who let a wait expire is waited for until
-//! it has asked in time again.
+//! A client shows it by its bursts: the commands between two answers. One that keeps 32 inside
+//! sends one after each answer, one that works in batches sends 32 when all are answered. So it
+//! asks again as soon as the requests inside leave space for another such burst. Nobody who let a
+//! wait expire is waited for until it has asked in time again.
 
 use std::time::{Duration, Instant};
 

@@ -48,13 +48,13 @@ pub struct Options {
     pub control: Option<PathBuf>,
     /// The file that keeps its data; memory, where there is none.
     pub store: Option<PathBuf>,
-    /// The file that keeps what it was asked.
+    /// The file that keeps the requests.
     pub record: Option<PathBuf>,
     /// How simulated time passes.
     pub pace: TimePace,
 }
 
-/// How far a server has come; what is done are requests that came again, or that it served.
+/// The progress of a server; done requests are those that came again, or that it served.
 pub type Progress = ssd::Progress<Stage>;
 
 /// The activity of a server.
@@ -164,8 +164,8 @@ impl Ready {
         self.control.path().expect("it is a Unix socket")
     }
 
-    /// Serves a drive until `stop` is set or `report`, which hears now and then how far it has come, answers
-    /// `false`. Returns the result of the run, and what is to be said of how it was served.
+    /// Serves a drive until `stop` is set or `report`, which hears now and then how far it has
+    /// come, answers `false`. Returns the result of the run, and the facts of its service.
     ///
     /// # Errors
     /// The sockets cannot be waited for, or it was stopped before it found its state again.

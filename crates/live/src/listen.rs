@@ -44,7 +44,8 @@ fn refused(what: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, what)
 }
 
-/// Makes way for a socket at a path: what a server left that is gone is removed, and nothing else.
+/// Makes way for a socket at a path: the socket of a server that is gone is removed, and nothing
+/// else.
 fn make_way(path: &Path) -> io::Result<()> {
     let Ok(meta) = path.symlink_metadata() else { return Ok(()) };
     if !meta.file_type().is_socket() {

@@ -17,7 +17,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The connection of what no client asked for.
+/// The connection of requests that no client asked for.
 pub(crate) const SERVER: u32 = 0;
 
 /// The most bytes of the file of a served drive.
@@ -77,7 +77,7 @@ impl Earlier {
     }
 }
 
-/// A recording as a workload, whatever its rate.
+/// A recording as a workload, at any rate.
 fn trace_of(path: &Path) -> Result<Box<dyn Workload>, TraceError> {
     let format = Some("blkparse".parse().expect("it is a format"));
     let time_unit = Some("s".parse().expect("it is a unit"));
@@ -180,8 +180,8 @@ impl RequestRecording {
         self.name.as_deref()
     }
 
-    /// An earlier one, which goes on: the requests in it, as far as its lines are whole. Its drive must be
-    /// the same, and it must be the recording that `known`, what the store says, is about.
+    /// An earlier one, which goes on: the requests in it, as far as its lines are whole. Its drive
+    /// must be the same, and it must be the recording that the store names (`known`).
     pub(crate) fn resume(
         path: &Path,
         drive: &Drive,
@@ -281,7 +281,7 @@ impl RequestRecording {
         if text.len() >= PIECE { self.hand_over() } else { Ok(()) }
     }
 
-    /// Hands over to the system what came.
+    /// Hands the requests so far over to the system.
     pub(crate) fn hand_over(&mut self) -> io::Result<()> {
         if self.text.is_empty() {
             return Ok(());
@@ -289,7 +289,7 @@ impl RequestRecording {
         if let Some(files) = &mut self.files {
             files.used = true;
             if let Err(e) = files.trace.write_all(self.text.as_bytes()) {
-                // It ends here: what is there still is a recording, of a part.
+                // It ends here: the rest is a recording of a part.
                 let _ = files.trace.set_len(files.whole);
                 self.lines -= self.text.lines().count() as u64;
                 self.text.clear();
@@ -309,7 +309,7 @@ impl RequestRecording {
         files.events.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// The end, on the disk: what a result says of it.
+    /// The end, on the disk, as a result gives it.
     pub(crate) fn finish(mut self) -> io::Result<About> {
         self.hand_over()?;
         let mut name = "live".to_owned();

@@ -200,7 +200,7 @@ impl<'a> NbdServer<'a> {
         }
     }
 
-    /// Serves until it is told to stop; `report` hears now and then how far it has come.
+    /// Serves until it is told to stop; `report` hears of its progress now and then.
     pub(crate) fn run(
         mut self,
         report: &mut dyn FnMut(Progress) -> bool,
@@ -272,7 +272,7 @@ impl<'a> NbdServer<'a> {
         self.expired += u64::from(self.in_vain);
     }
 
-    /// Waits for clients as long as there is time, and takes in what they send; whether they sent
+    /// Waits for clients as long as there is time, and takes in their messages; whether they sent
     /// anything.
     fn listen(&mut self) -> Result<bool, ServeError> {
         let waiting = |line: &Line| line.is_ready() && !line.unsent();

@@ -8,15 +8,15 @@ mod file;
 pub(crate) use file::KnownPages;
 pub use file::{FileStore, Tie};
 
-/// Bytes that survive. Ranges lie within it; what was never written reads as zero.
+/// Bytes that survive. Ranges lie within it; bytes that were never written read as zero.
 pub trait ByteStore: Send {
-    /// Fills `into` with what lies at `offset`.
+    /// Fills `into` with the data at `offset`.
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()>;
     /// Puts bytes at `offset`.
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()>;
     /// Lets a range read as zero.
     fn zero(&mut self, offset: u64, len: u64) -> io::Result<()>;
-    /// Returns when what was written survives a loss of power of the host.
+    /// Returns when written data survives a loss of power of the host.
     fn sync(&mut self) -> io::Result<()>;
     /// How far from `offset`, up to `end`, all is data or all reads as zero, and which.
     fn extent(&self, offset: u64, end: u64) -> (u64, bool);
@@ -25,7 +25,7 @@ pub trait ByteStore: Send {
 /// Bytes of a piece of memory.
 const PIECE: u64 = 64 << 10;
 
-/// A store in memory, which takes what was written.
+/// A store in memory, which keeps every write.
 #[derive(Default)]
 pub struct Memory {
     pieces: FxHashMap<u64, Box<[u8]>>,

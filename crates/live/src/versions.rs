@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 
-/// One write, or what lets a range read as zero.
+/// One write, or a trim, after which a range reads as zero.
 #[derive(Debug)]
 struct Newer {
     /// Its place among all commands.
@@ -28,11 +28,11 @@ pub struct DriveData {
     newer: FxHashMap<u32, VecDeque<Newer>>,
     /// Bytes that wait.
     waiting: u64,
-    /// Pages of which the store would not take what is safe, and up to which command that is.
+    /// Pages whose safe data the store would not take, and the last command of that data.
     owed: FxHashMap<u32, u64>,
     /// The store has changed since it was synchronised last.
     unsynced: bool,
-    /// It failed to, and what of the changes it has nobody knows.
+    /// It failed to, and nobody knows which of the changes it has.
     broken: bool,
 }
 
@@ -176,7 +176,7 @@ impl DriveData {
         result
     }
 
-    /// Brings to the store what it would not take before; an error if it still does not.
+    /// Brings to the store the data that it would not take before; an error if it still does not.
     pub fn settle(&mut self) -> io::Result<()> {
         while let Some((&page, &upto)) = self.owed.iter().next() {
             self.promote(page, upto)?;
@@ -205,11 +205,11 @@ impl DriveData {
         self.waiting = 0;
     }
 
-    /// Returns when the store is on its medium. Once it failed, the system may have dropped what did not
-    /// get there, and a second attempt would succeed all the same: it fails from then on.
+    /// Returns when the store is on its medium. Once it failed, the system may have dropped data,
+    /// and a second attempt would succeed all the same: it fails from then on.
     pub fn sync(&mut self) -> io::Result<()> {
         if self.broken {
-            return Err(io::Error::other("what was written did not reach the disk before"));
+            return Err(io::Error::other("written data did not reach the disk before"));
         }
         if std::mem::take(&mut self.unsynced) {
             self.store.sync().inspect_err(|_| self.broken = true)?;

@@ -1,6 +1,6 @@
-//! The NBD protocol as a function of bytes: what a client sends goes in, and out come commands and
-//! what is to be sent back. It knows no sockets, and nothing that a client sends makes it panic, or
-//! keep more than one command.
+//! The NBD protocol as a function of bytes: the bytes of a client go in, and commands and answers
+//! come out. It knows no sockets, and nothing that a client sends makes it panic, or keep more than
+//! one command.
 //!
 //! Fixed newstyle negotiation, simple and structured replies, and the context `base:allocation`, as
 //! the protocol document of the project that maintains NBD describes them.
@@ -75,7 +75,7 @@ const ALLOCATION_NAME: &str = "base:allocation";
 pub enum Errno {
     /// Data could not be read or kept.
     Io = 5,
-    /// The command is not what the export allows.
+    /// The export does not allow the command.
     Invalid = 22,
     /// There is no space.
     NoSpace = 28,
@@ -150,7 +150,7 @@ pub enum WireStep {
     /// A command.
     Command(NbdCommand),
     /// A command that cannot be carried out, whose data were passed over; its cookie, whether its
-    /// reply is that of a read, and what is wrong.
+    /// reply is that of a read, and the error.
     Refused(u64, bool, Errno),
     /// The connection is to be closed.
     Close,
@@ -261,7 +261,7 @@ impl Decoder {
         most.saturating_sub(self.pending())
     }
 
-    /// Takes what the client has sent.
+    /// Takes the bytes of the client.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.at > 0 && (self.at == self.input.len() || self.at >= 1 << 20) {
             self.input.drain(..self.at);
@@ -416,7 +416,7 @@ impl Decoder {
         reply(info::BLOCK_SIZE, &[&sizes[0], &sizes[1], &sizes[2]]);
         let mut told = [false; 2];
         while let Some(wanted) = fields.u16() {
-            // Each once, however often it is asked for.
+            // Each once, even if it is asked for several times.
             match wanted {
                 info::NAME if !std::mem::replace(&mut told[0], true) => {
                     reply(info::NAME, &[export.name.as_bytes()]);
@@ -560,7 +560,7 @@ impl Decoder {
         WireStep::Refused(cookie, false, errno)
     }
 
-    /// How a read is answered: its data are what `fill` makes of as many zeroes.
+    /// The answer to a read: its data are as many zeroes, changed by `fill`.
     pub fn put_data<E>(
         &self,
         out: &mut Vec<u8>,

@@ -19,7 +19,7 @@ use std::ops::Deref;
 /// A thousandth of a program/erase cycle.
 const CYCLE: u32 = 1_000;
 
-/// The state of all blocks of a drive, whatever data lie in them.
+/// The state of all blocks of a drive, for any store of data.
 #[derive(Clone, Debug)]
 pub struct BlockStates {
     geometry: Geometry,
@@ -34,7 +34,7 @@ pub struct BlockStates {
     surcharge: IndexVec<BlockId, u16>,
 }
 
-/// All blocks of a drive: their state and what is stored in them.
+/// All blocks of a drive: their state and their data.
 #[derive(Clone, Debug)]
 pub struct Array<S> {
     state: BlockStates,
@@ -224,7 +224,7 @@ impl<S: Store> Array<S> {
         self.store.write(ppn, data);
     }
 
-    /// Programs one slot, whatever the block's mode; returns the pages that this programs: none, if
+    /// Programs one slot, in any mode of the block. Returns the pages that this programs: none, if
     /// they are programmed already with another slot of the same command.
     pub fn program_slot(&mut self, ppn: Ppn, data: S::Page) -> PageRange {
         let (block, slot) = self.geometry.split(ppn);
@@ -316,7 +316,7 @@ impl<S: Store> Array<S> {
         self.store.write(ppn, data);
     }
 
-    /// Forgets all wear: what preconditioning did does not count.
+    /// Forgets all wear: preconditioning does not count.
     pub fn reset_wear(&mut self) {
         self.state.erases.as_mut_slice().fill(0);
         self.state.wear.as_mut_slice().fill(0);

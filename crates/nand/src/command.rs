@@ -71,8 +71,9 @@ pub enum Verb {
     Reprogram,
 }
 
-/// One command to a die: what it does, for whom, and what that takes. Its planes work together, so
-/// the array is as long at work as the longest of them; pages cross the channel one after the other.
+/// One command to a die: its operations, their source, and its times. Its planes work together, so
+/// the array is as long at work as the longest of them; pages cross the channel one after the
+/// other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Command {
     /// The kind of work.
@@ -87,7 +88,7 @@ pub struct Command {
     pub pages_in: u32,
     /// Mapping units that cross the channel after it.
     pub pages_out: u32,
-    /// Of these, what plain reads do not send.
+    /// The part that plain reads do not send.
     pub extra_out: u32,
 }
 

@@ -108,10 +108,10 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Pages of the flash: what one sensing or one program reads or writes in a plane.
+    /// Pages of the flash: one sensing or one program reads or writes one in a plane.
     FlashPages;
-    /// Blocks of the flash: what one plane erases.
+    /// Blocks of the flash: one plane erases one.
     FlashBlocks;
-    /// Mapping units: what a map entry points to, and a slot holds.
+    /// Mapping units: a map entry points to one, and a slot holds one.
     Units;
 }

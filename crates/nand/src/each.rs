@@ -47,7 +47,7 @@ pub trait Key: Copy + Eq + Debug + 'static {
     /// A word or two for people, as in "time by source: gc".
     fn label(self) -> &'static str;
 
-    /// One sentence that says what is booked here.
+    /// One sentence about the entries that are booked here.
     fn about(self) -> &'static str;
 
     /// The place of a key; only this file can make a [`KeyPlace`].
@@ -352,7 +352,7 @@ impl<K: Key> Packed<K> {
     }
 }
 
-/// Keys as a column of words: a code for each, and what the codes mean.
+/// Keys as a column of words: a code for each, and the meaning of the codes.
 pub fn words<K: Key>(keys: impl Iterator<Item = K>) -> (Vec<u8>, Vec<&'static str>) {
     let codes = keys.map(|key| key.place(KeyPlace(())) as u8).collect();
     (codes, K::ALL.iter().map(|key| key.name()).collect())

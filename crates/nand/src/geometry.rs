@@ -43,10 +43,10 @@ pub struct Shape {
 
 /// The size of a map entry and of a program command.
 ///
-/// A *mapping unit* is a page in the layers above: a physical page, an equal part of one, or the pages
-/// of equal index in several planes. Their blocks and planes are groups. A group is the blocks of the
-/// same index in `planes` planes, which are opened, programmed and erased together. A *program unit* is
-/// what one command programs: `pages` pages of each of these planes.
+/// A *mapping unit* is a page in the layers above: a physical page, an equal part of one, or the
+/// pages of equal index in several planes. Their blocks and planes are groups. A group is the
+/// blocks of the same index in `planes` planes, which are opened, programmed and erased together. A
+/// *program unit* is the extent of one command: `pages` pages of each of these planes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct UnitSizes {
     /// Mapping units in a physical page: 1 if a mapping unit has a page or more.
@@ -311,7 +311,7 @@ impl Geometry {
         Units::new(pages.get() * u64::from(per_page) / u64::from(across))
     }
 
-    /// Pages of the flash that hold so many mapping units, as ratios have them.
+    /// Pages of the flash that hold `units` mapping units: a ratio, so not a whole number.
     pub fn pages_of(&self, units: Units) -> f64 {
         units.as_f64() / f64::from(self.units.per_page) * f64::from(self.units.across)
     }

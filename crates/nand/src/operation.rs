@@ -138,15 +138,15 @@ pub struct OpView {
 /// How long an operation has waited.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Waited {
-    /// When it began to wait, for the die or for what it needed before: a block, say. An operation of a
-    /// job: when the job asked for it.
+    /// The time at which it began to wait, for the die or for an earlier need: a block, say. An
+    /// operation of a job: when the job asked for it.
     pub since: Time,
     /// Host reads that the die has begun since this operation became the first one that is not a
     /// read. It is 0 for reads, and for operations behind another one that is not a read.
     pub passed: u32,
 }
 
-/// The lanes of a die, by what waits in them.
+/// The lanes of a die, by the kind of waiting operations.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum OpKind {

@@ -1,4 +1,4 @@
-//! In which order the pages of a block take up the bits of its cells.
+//! The order in which the pages of a block take up the bits of its cells.
 
 use crate::PageRange;
 
@@ -63,8 +63,8 @@ impl PageOrder {
     /// The pages whose data are lost when `page` is programmed again over its data: those that hold
     /// earlier bits of the same cells. None for a page of first bits.
     ///
-    /// In shadow orders that is what Grupp 3.5 found: pages 2n disturb 2n − 3, and the last two 123
-    /// and 125; or 4n and 4n + 1 disturb 4n − 6 and 4n − 5, and the last four 118, 119, 122 and
+    /// In shadow orders this is the finding of Grupp 3.5. Pages 2n disturb 2n − 3, and the last two
+    /// 123 and 125. Or 4n and 4n + 1 disturb 4n − 6 and 4n − 5, and the last four 118, 119, 122 and
     /// 123. For page 2 (4 and 5) the rule names pages before the first; here it is page 0 (0 and
     /// 1), whose cells are left.
     pub fn disturbed_by_reprogram(self, pages: u32, bits: u32, page: u32) -> PageRange {

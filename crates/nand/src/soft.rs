@@ -25,7 +25,7 @@ impl SoftReads {
     }
 
     /// A drive with one read time for each page type: that of sensing once at each of the type's
-    /// boundaries. Finer sensing costs what AGCR's Eq. 2 says.
+    /// boundaries. Finer sensing costs the time of AGCR's Eq. 2.
     ///
     /// With a modelled bus the read time is α·N of Eq. 2, and the bus adds the bit planes. Without,
     /// the read time contains both, and β is taken to be 2·α as in AGCR's Table 1.

@@ -13,7 +13,7 @@ pub trait Store: Send {
     type Page: Copy;
     /// The data that the host writes: a mark of the logical page and of the order of writes.
     fn stamp(owner: u32, order: u64) -> Self::Page;
-    /// Whether what was read can be the data of logical page `owner`.
+    /// Whether the data that was read can be that of logical page `owner`.
     fn is_of(page: Self::Page, owner: u32) -> bool;
     /// The contents of an erased array whose blocks are in [`Mode::Full`].
     fn new(geometry: &Geometry, layouts: &Layouts) -> Self;

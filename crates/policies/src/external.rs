@@ -1,5 +1,5 @@
-//! Policies from outside: the caller of a run supplies them by name. Nothing here knows what
-//! they are written in.
+//! Policies from outside: the caller of a run supplies them by name. Nothing here knows their
+//! language.
 //!
 //! The module also has the words that such a policy is written with.
 

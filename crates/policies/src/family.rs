@@ -72,7 +72,7 @@ macro_rules! family {
             }
         }
 
-        // A method that is not passed on would have its default here, whatever the policy says.
+        // A method that is not passed on would have its default here, not the policy's answer.
         #[deny(clippy::missing_trait_methods)]
         impl $trait for $name {
             $crate::family::forward! { each; $($methods)* }
@@ -80,7 +80,7 @@ macro_rules! family {
     };
 }
 
-/// Methods that ask the policy, whichever it is.
+/// Methods that ask the policy, of any kind.
 macro_rules! forward {
     ($each:ident;) => {};
     ($each:ident; $(#[$meta:meta])* fn $name:ident(&self $(, $arg:ident: $type:ty)* $(,)?)

@@ -77,8 +77,8 @@ impl Family {
     }
 
     /// Whether a policy of the family can shape the state before the run, and so is part of that
-    /// state's name. Drives are filled and aged without time and without a queue, so nobody asks
-    /// there at which level to program, how long to wait or what goes first.
+    /// state's name. Drives are filled and aged without time and without a queue. So nobody asks
+    /// there for the level of a program, the length of a wait, or the next operation.
     pub const fn shapes_state(self) -> bool {
         !matches!(self, Self::Cost | Self::Throttle | Self::Order | Self::Arbitration)
     }
@@ -149,7 +149,7 @@ pub enum Wanted {
 }
 
 impl PolicyInfo {
-    /// A policy of a family that works everywhere and has no parameters: what an entry begins with.
+    /// A policy of a family that works everywhere and has no parameters: the base of an entry.
     pub const fn of(family: Family) -> Self {
         Self {
             family,

@@ -63,7 +63,7 @@ pub struct PolicyError {
 pub struct Params(Map<String, Value>);
 
 impl Params {
-    /// Checks what was given against the declarations and fills in the defaults.
+    /// Checks the given parameters against the declarations and fills in the defaults.
     pub(crate) fn check(
         family: &str,
         policy: &str,

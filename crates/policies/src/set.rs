@@ -180,7 +180,7 @@ impl PolicySet {
             let origin = Origin::List(info);
             choices.push(Choice { family, name: info.name.to_owned(), params, origin });
         }
-        // Each by its name, and by what it is like.
+        // Each by its name, and by its kind.
         let present: Vec<(String, String)> = choices
             .iter()
             .map(|c| {
@@ -260,8 +260,8 @@ impl PolicySet {
         self.build().coding.layouts(geometry)
     }
 
-    /// Slots of each plane that the policies keep from data, beside what garbage collection needs;
-    /// with their names, as `family=name`.
+    /// Slots of each plane that the policies keep from data, besides the need of garbage
+    /// collection; with their names, as `family=name`.
     pub fn spare_slots(&self, geometry: &Geometry) -> (u64, Vec<String>) {
         if self.misfit(geometry).is_some() {
             return (0, Vec::new());
@@ -314,7 +314,8 @@ impl PolicySet {
         self.choices.iter().filter_map(of).filter(|(_, idle)| *idle != Idle::Nothing).collect()
     }
 
-    /// The policies that change nothing on an array unless requests have something, and what.
+    /// The policies that change nothing on an array unless requests have a property, and that
+    /// property.
     pub fn wanting(&self, geometry: &Geometry) -> impl Iterator<Item = (String, Wanted)> {
         let of = |choice: &Choice| {
             let Origin::List(info) = choice.origin else { return None };
@@ -323,7 +324,7 @@ impl PolicySet {
         self.choices.iter().filter_map(of)
     }
 
-    /// The arbiter, in its first state: what the FTL never asks.
+    /// The arbiter, in its first state: the FTL never asks it.
     pub fn arbiter(&self) -> ArbitrationPolicy {
         made!(self, Arbitration, ArbitrationPolicy)
     }

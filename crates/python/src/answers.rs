@@ -45,7 +45,7 @@ pub(crate) fn truth(answer: &Bound<'_, PyAny>) -> Read<bool> {
     answer.extract().map_err(|_| wrong(answer, "a bool"))
 }
 
-/// A whole number from `least` to `most`; `what` says of what.
+/// A whole number from `least` to `most`; `what` names it.
 pub(crate) fn whole(answer: &Bound<'_, PyAny>, least: u64, most: u64, what: &str) -> Read<u64> {
     let number = answer.extract().ok().filter(|n| (least..=most).contains(n));
     number.ok_or_else(|| wrong(answer, &format!("{what}, a whole number from {least} to {most}")))
@@ -56,7 +56,7 @@ pub(crate) fn one_of(answer: &Bound<'_, PyAny>, n: usize, what: &str) -> Read<u3
     Ok(whole(answer, 0, n as u64 - 1, what)? as u32)
 }
 
-/// None, or what `read` makes of the answer.
+/// None, or the value that `read` makes of the answer.
 pub(crate) fn optional<T>(
     answer: &Bound<'_, PyAny>,
     read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
@@ -132,7 +132,7 @@ pub(crate) fn not_before(answer: &Bound<'_, PyAny>, now: Time) -> Read<Time> {
     Ok(Time::from_ns(at))
 }
 
-/// Streams of a policy's own: for what moves, of the family read-disturb, or for host writes.
+/// Streams of a policy's own: for moved data, of the family read-disturb, or for host writes.
 pub(crate) fn streams(
     answer: &Bound<'_, PyAny>,
     moved: bool,
@@ -192,7 +192,7 @@ pub(crate) struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Reads a plan; what `plan` is when that goes wrong does not change.
+    /// Reads a plan; a failure leaves `plan` unchanged.
     pub(crate) fn read(&self, answer: &Bound<'_, PyAny>, plan: &mut Plan) -> Read<()> {
         if answer.is_none() {
             return Ok(());

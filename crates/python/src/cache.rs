@@ -1,8 +1,8 @@
-//! Preconditioned drives, and what is known of traces, kept in a folder between runs. A cache may
-//! lose what it was given: what cannot be written or read is made anew, and never fails a run.
+//! Preconditioned drives, and facts of traces, kept in a folder between runs. A cache may lose its
+//! content: an entry that cannot be written or read is made anew, and never fails a run.
 //!
-//! The folder is floatgate's alone (`python/floatgate/runs/cache.py` makes it and marks it), and
-//! still nothing is deleted there but what has a name that is given here.
+//! The folder is floatgate's alone (`python/floatgate/runs/cache.py` makes it and marks it). Still
+//! nothing is deleted there but files with the names given here.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -35,7 +35,7 @@ struct Folder {
 }
 
 impl StateFolder {
-    /// The cache in a folder, without what a crash has left there.
+    /// The cache in a folder, without the remains of a crash.
     pub(crate) fn open(options: Option<CacheOptions>) -> PyResult<Self> {
         let Some((path, limit)) = options else { return Ok(Self(None)) };
         let limit = Bytes::from_str(&limit).map_err(|e| {
@@ -112,7 +112,7 @@ fn is_state(name: &str) -> bool {
     is_hex(name, 64)
 }
 
-/// The name of what is known of a trace.
+/// The name of the facts of a trace.
 fn is_trace(name: &str) -> bool {
     name.strip_suffix(".json").is_some_and(|digest| is_hex(digest, 16))
 }
@@ -121,8 +121,8 @@ fn is_hex(name: &str, digits: usize) -> bool {
     name.len() == digits && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Keeps under a name what is written: the file appears whole or not at all. Until then it is
-/// locked, so that others see that its writer lives.
+/// Keeps data under a name: the file appears whole or not at all. Until then it is locked, so that
+/// others see that its writer lives.
 pub(crate) fn keep(
     folder: &Path,
     name: &str,
@@ -173,7 +173,7 @@ fn tidy(folder: &Path, is_ours: fn(&str) -> bool) -> io::Result<()> {
 fn prune(folder: &Path, limit: u64) -> io::Result<()> {
     let mut states = Vec::new();
     for entry in fs::read_dir(folder)?.flatten() {
-        // Others prune too: what is gone meanwhile takes no space.
+        // Others prune too: a file that is gone meanwhile takes no space.
         let Ok(meta) = entry.metadata() else { continue };
         if meta.is_file() && entry.file_name().to_str().is_some_and(is_state) {
             states.push((meta.modified()?, meta.len(), entry.path()));

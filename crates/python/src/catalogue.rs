@@ -1,4 +1,4 @@
-//! The catalogue of traces, and what of it is there, as JSON.
+//! The catalogue of traces, and the existing files, as JSON.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use ssd::workload::catalogue::{
     Catalogue, Citation, Entry, FoundFile, NamePattern, Presence, Quantity, Shelf,
 };
 
-/// Every trace, the groups that papers used, and what else lies in the folders.
+/// Every trace, the groups that papers used, and the other files in the folders.
 pub(crate) fn listed(folders: &[PathBuf]) -> Result<Value, TraceError> {
     let catalogue = Catalogue::built_in();
     let shelf = Shelf::look(folders)?;
@@ -53,7 +53,7 @@ fn trace(catalogue: &Catalogue, shelf: &Shelf, entry: &Entry) -> Value {
     })
 }
 
-/// The known facts, each figure with its source; what is not known is not there.
+/// The known facts, each figure with its source; unknown ones are left out.
 fn statistics(entry: &Entry) -> Value {
     let all = Quantity::ALL.into_iter().filter_map(|quantity| {
         let known = entry.known(quantity)?;

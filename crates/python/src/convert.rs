@@ -1,4 +1,4 @@
-//! Workloads on their way into a file: the requests as columns, and what is known of them.
+//! Workloads on their way into a file: the requests as columns, and their facts.
 
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -8,8 +8,8 @@ use ssd::workload::{BATCH, Request, Workload};
 use crate::error::{WorkloadError, of_ours, of_trace};
 use crate::worker::WorkProgress;
 
-/// Hands every request to `sink`, whose addresses are already moved by `shift_bytes`; returns what
-/// is known of the workload.
+/// Hands every request to `sink`, whose addresses are already moved by `shift_bytes`; returns the
+/// facts of the workload.
 pub(crate) fn convert(
     workload: &dyn Workload,
     shift_bytes: i64,

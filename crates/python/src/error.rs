@@ -42,11 +42,11 @@ create_exception!(
 /// Stable names of the kinds of error, for machines and for `floatgate explain`. Those of drives
 /// and of traces stand where these are read.
 pub(crate) mod code {
-    /// Not of the form, the kind or the range that is asked for.
+    /// Not of the requested form, kind or range.
     pub(crate) const VALUE: &str = "input::value";
     /// A name that there is not.
     pub(crate) const UNKNOWN_NAME: &str = "input::unknown-name";
-    /// A file that is not there.
+    /// A file that does not exist.
     pub(crate) const NO_FILE: &str = "file::missing";
     /// A file that cannot be used.
     pub(crate) const FILE: &str = "file::unusable";
@@ -83,7 +83,7 @@ pub(crate) fn of_place(error: &io::Error, message: impl Into<String>) -> PyErr {
     input(code_of_io(error), message)
 }
 
-/// The code of what the system refuses.
+/// The code of a refusal by the system.
 pub(crate) fn code_of_io(error: &io::Error) -> &'static str {
     if error.kind() == io::ErrorKind::NotFound { code::NO_FILE } else { code::FILE }
 }

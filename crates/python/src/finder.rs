@@ -77,10 +77,10 @@ impl Supplier for Finder {
 }
 
 impl Finder {
-    /// Asks a policy what can be asked before there is a drive; returns the policy on the list that
-    /// it is like. The error says what is wrong with an answer.
+    /// Asks a policy the questions that need no drive; returns the policy on the list that it is
+    /// like. The error gives the mistake in an answer.
     fn like(&self, maker: &Maker) -> Result<Option<&'static PolicyInfo>, String> {
-        // The run is not to end for what goes wrong here.
+        // A mistake here does not end the run.
         let trial = Outside::new(Python::attach(|py| self.0.finder.clone_ref(py)));
         let policy = maker.policy(&trial);
         policy.introduce();
@@ -93,7 +93,7 @@ impl Finder {
                 error.value(py).to_string()
             }));
         }
-        // Such a policy also does what these conditions are for: it passes pages over, or writes
+        // Such a policy also does the work of these conditions: it passes pages over, or writes
         // blocks twice.
         let name = match maker.family {
             Family::PageChoice => "mango",

@@ -1,4 +1,4 @@
-//! Fast-forwards: from what Python gives to a plan, and its result as JSON.
+//! Fast-forwards: from Python's arguments to a plan, and its result as JSON.
 
 use pyo3::prelude::*;
 use serde_json::Value;

@@ -18,7 +18,7 @@ use crate::open::{OpenSpec, is_trace};
 pub(crate) struct KnownPlace {
     folder: PathBuf,
     name: String,
-    /// The key behind the path's digest: two keys with one digest are told apart.
+    /// The key behind the path's digest, which distinguishes two keys with one digest.
     key: String,
 }
 

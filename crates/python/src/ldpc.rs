@@ -1,6 +1,5 @@
 //! Measurements of the LDPC code: from a request in JSON to counts in JSON. One caller writes the
-//! requests (`python/floatgate/reproduce/studies/ldpc`), so that what is wrong in them is our
-//! mistake.
+//! requests (`python/floatgate/reproduce/studies/ldpc`), so mistakes in them are ours.
 
 use ldpc::physics::{Cell, Ldpc, MARGIN_VOLTS, ReadCost, STEP_VOLTS, program_us};
 use ldpc::{

@@ -91,8 +91,8 @@ mod _core {
         format!("{engine}  engine\n{}  binding\n", env!("FLOATGATE_SOURCES"))
     }
 
-    /// The SHA-256 of some bytes in hexadecimal. That of Python's library brings OpenSSL along,
-    /// whose loading takes longer than whatever is digested here.
+    /// The SHA-256 of some bytes in hexadecimal. That of Python's library loads OpenSSL, which
+    /// takes longer than any digest here.
     #[pyfunction]
     fn sha256(data: &[u8]) -> String {
         format!("{:x}", Sha256::digest(data))
@@ -267,8 +267,8 @@ mod _core {
         })
     }
 
-    /// The profile that a stand-in of a trace is made from, as TOML: measured, or of a trace of the
-    /// catalogue that is not there, as published.
+    /// The profile that a stand-in of a trace is made from, as TOML: measured, or as published if
+    /// it is of the catalogue and has no files.
     #[pyfunction]
     #[pyo3(signature = (trace, *, reading, progress, finder))]
     fn fit(
@@ -286,8 +286,8 @@ mod _core {
         })
     }
 
-    /// Hands a workload's requests to `rows`; what is known of it, as JSON. `drive` lends
-    /// its capacity and seed to a generator.
+    /// Hands a workload's requests to `rows`; its facts, as JSON. `drive` lends its capacity and
+    /// seed to a generator.
     #[pyfunction(name = "convert")]
     #[pyo3(signature = (workload, *, drive, set, reading, progress, rows, finder))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
@@ -354,7 +354,7 @@ mod _core {
             about = worker::run(py, outside, progress, None, reading.tally(), move |_, _| {
                 match open::workload(&drive, &workload, &reading) {
                     Ok(workload) => Ok(Some(workload.about().clone())),
-                    // Its beginning is right: its run says what is wrong, and others can go on.
+                    // Its beginning is right: its run reports the mistake, and others can go on.
                     Err(_) if is_file => Ok(None),
                     Err(error) => Err(error),
                 }
@@ -577,7 +577,7 @@ mod _core {
         })
     }
 
-    /// Frames of the LDPC code over a sensed channel: what came of them, as JSON.
+    /// Frames of the LDPC code over a sensed channel: their outcome, as JSON.
     #[pyfunction]
     fn ldpc_frames(py: Python<'_>, request: &str, first: u64, count: u64) -> PyResult<String> {
         ldpc::frames(py, request, first, count)

@@ -6,12 +6,12 @@ use ssd::workload::{ColumnPlace, ColumnRole, ColumnUnit, Columns, Format, Patter
 
 use crate::open::parquet;
 
-/// Every generator of workloads: its name, and what it makes.
+/// Every generator of workloads: its name, and a description.
 pub(crate) fn generators() -> Vec<(&'static str, &'static str)> {
     Pattern::ALL.iter().map(|p| (p.name(), p.summary())).collect()
 }
 
-/// Every format of trace: its name, and what it holds.
+/// Every format of trace: its name, and its content.
 pub(crate) fn formats() -> Vec<(&'static str, &'static str)> {
     let read_here = Format::ALL.iter().map(|f| (f.name(), f.summary()));
     read_here.chain([(parquet::FORMAT, parquet::SUMMARY)]).collect()

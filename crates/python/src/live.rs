@@ -65,8 +65,8 @@ pub(crate) fn pace(slowdown: Option<f64>) -> PyResult<TimePace> {
     }
 }
 
-/// Serves; how long that took after preconditioning, and what is to be said of it. `opened` is called
-/// with the address for clients and the path of the control socket, before clients are served.
+/// Serves; the time after preconditioning, and the facts of the service. `opened` is called with
+/// the address for clients and the path of the control socket, before clients are served.
 pub(crate) fn serve(
     drive: &Drive,
     options: &Options,

@@ -17,7 +17,7 @@ pub(crate) fn located<'py>(py: Python<'py>, text: &str) -> PyResult<Located<'py>
     for error in wrong {
         let Mark { place, label } = &error.marks[0];
         let (at, why) = match error.kind {
-            // A missing end is reported after the last part that is there.
+            // A missing end is reported after the last existing part.
             ConfigErrorKind::Syntax => {
                 let at = place.start().min(text.trim_end().len());
                 (at, format!("{}: {label}", error.message))
@@ -62,7 +62,7 @@ impl<'py> Reader<'py> {
         Ok(values)
     }
 
-    /// A value at a key or a position of what lies at `path`, which begins at `place`.
+    /// A value at a key or a position of the file at `path`, which begins at `place`.
     fn value(
         &mut self,
         node: Node,

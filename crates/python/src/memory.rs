@@ -1,5 +1,5 @@
-//! Whether the memory that a run needs is to be had. It is asked for before the run: where it is
-//! taken, too little of it ends the process.
+//! Whether the memory that a run needs is to be had. It is asked for before the run: in the middle,
+//! too little of it would end the process.
 
 use pyo3::PyResult;
 use ssd::Drive;

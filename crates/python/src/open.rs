@@ -1,4 +1,5 @@
-//! From what the user names to what the engine takes: drives and workloads, built-in or in files.
+//! From the names that the user gives to the engine's objects: drives and workloads, built-in or in
+//! files.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -45,7 +46,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for WholeNumber {
     }
 }
 
-/// The drive called `name`, a preset or a file, under what the command line adds.
+/// The drive called `name`, a preset or a file, with the settings of the command line.
 pub(crate) fn drive(
     name: &str,
     set: &[String],
@@ -68,7 +69,7 @@ pub(crate) fn inherited(
     })
 }
 
-/// Something of the drive called `name`, a preset or a file, under what the command line adds.
+/// A part of the drive called `name`, a preset or a file, with the settings of the command line.
 fn of_layers<T>(
     name: &str,
     set: &[String],
@@ -103,7 +104,7 @@ fn of_layers<T>(
         match files::settings(&path, "a drive or chip file (TOML)", &["drive", "chip"]) {
             Ok(text) => Some((path.display().to_string(), text)),
             Err(refused) => {
-                // One that is not there is an error with the line that names it.
+                // A missing one is an error with the line that names it.
                 unreadable.borrow_mut().get_or_insert(refused);
                 None
             }
@@ -119,7 +120,7 @@ fn of_layers<T>(
     })
 }
 
-/// How a workload is to be read and what is done to it, as a dictionary says it.
+/// Options of reading a workload and of changing it, from a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct ReadingOptions {
@@ -351,7 +352,7 @@ fn as_it_is(
     })
 }
 
-/// Finds what is wrong with the trace in a file without reading it to its end.
+/// Finds mistakes of the trace in a file without reading it to its end.
 pub(crate) fn glance(name: &str, spec: &OpenSpec) -> PyResult<()> {
     let path = Path::new(name);
     if is_table(path, spec) {
@@ -365,8 +366,8 @@ pub(crate) fn is_trace(name: &str) -> bool {
     is_path(name) && !is_settings(name) && !is_flows(name)
 }
 
-/// A drive as parts of a workload see it: what is put together is sampled as a whole, if the drive is scaled
-/// down.
+/// A drive as parts of a workload see it: the parts together are sampled as a whole, if the drive
+/// is scaled down.
 fn whole(drive: &Drive) -> PyResult<Drive> {
     drive.for_sampling().ok_or_else(|| {
         WorkloadError::new_err(
@@ -423,11 +424,11 @@ pub(crate) fn set_up(mut drive: Drive, workload: &str) -> PyResult<Drive> {
 
 /// The workload of a file of settings.
 enum Described {
-    /// A generator; what the drive and the command line say comes on top.
+    /// A generator; settings of the drive and the command line are added.
     Generator(Pattern, Map<String, Value>),
     /// The profile of a stand-in.
     Profile(Box<Profile>),
-    /// Parts to be put together, or what is wrong with them.
+    /// Parts to be put together, or their mistakes.
     Parts(Result<Composition, String>),
 }
 
@@ -574,8 +575,8 @@ fn seeded(drive: &Drive, depth: u32, nth: usize) -> Cow<'_, Drive> {
     Cow::Owned(drive)
 }
 
-/// How long a stand-in is to be, what is set of its reads, and its seed. The other settings are
-/// those of generators.
+/// The requested length of a stand-in, the settings of its reads, and its seed. The other settings
+/// are those of generators.
 fn length(drive: &Drive, name: &str) -> PyResult<(Length, u64)> {
     let said = &drive.workload.generator;
     let taken = ["requests", "duration", "created-reads", "seed"];
@@ -595,8 +596,8 @@ fn length(drive: &Drive, name: &str) -> PyResult<(Length, u64)> {
     Ok((length, said.get("seed").and_then(Value::as_u64).unwrap_or(drive.seed)))
 }
 
-/// The profile of what `name` names: measured, if it is a trace that is there; as published, if
-/// it is one of the catalogue that is not.
+/// The profile of the trace `name`: measured, if it has files; as published, if it is one of the
+/// catalogue without files.
 pub(crate) fn profile(
     name: &str,
     spec: &OpenSpec,

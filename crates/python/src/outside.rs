@@ -1,4 +1,4 @@
-//! A run with policies written in Python: whether it goes on, and what such a policy raised.
+//! A run with policies written in Python: whether it goes on, and the exception of such a policy.
 //! `finder.rs` finds the policies, and `policy.rs` asks them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,7 +38,7 @@ impl Outside {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// Ends the run with what was raised first.
+    /// Ends the run with the first exception.
     pub(crate) fn fail(&self, error: PyErr) {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.stop();

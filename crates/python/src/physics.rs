@@ -42,7 +42,7 @@ impl Recovery {
     }
 }
 
-/// Cells of one kind and what they are rated for; the raw bit errors of their pages.
+/// Cells of one kind and their rated cycles; the raw bit errors of their pages.
 #[pyclass(frozen, module = "floatgate.physics")]
 pub(crate) struct Cell(physics::Cell);
 

@@ -141,7 +141,8 @@ impl Policy {
         }
     }
 
-    /// Asks what does not depend on the drive, so that a mistake there is told before a run.
+    /// Asks the questions that do not depend on the drive, so that a mistake there is reported
+    /// before a run.
     pub(crate) fn introduce(&self) {
         match self.family {
             Family::Cost => {
@@ -191,7 +192,7 @@ impl Policy {
     }
 
     fn planner<'a>(&self, view: &FtlView<'a>) -> Planner<'a> {
-        // Only streams of the family read-disturb are for what moves: a block whose pages are
+        // Only streams of the family read-disturb are for moved data: a block whose pages are
         // written by the host and by jobs would see them in any order.
         let own = if self.family == Family::ReadDisturb { self.own() } else { 0..0 };
         let roles = (self.family == Family::ReadDisturb).then_some(self.roles.get());
@@ -363,7 +364,7 @@ fn victim_of(answer: &Bound<'_, PyAny>, plane: &views::Plane) -> Result<BlockId,
 
 #[deny(clippy::missing_trait_methods)]
 impl Cost for Policy {
-    /// A level that never changes is what `fixed` is for.
+    /// For a level that never changes there is `fixed`.
     fn constant(&self) -> Option<Level> {
         None
     }
@@ -453,12 +454,12 @@ impl Order for Policy {
         self.ask("pick", || (views(), now.as_ns()), answer).unwrap_or(0)
     }
 
-    /// One from outside is asked, whatever it serves.
+    /// One from outside is asked, for any family.
     fn is_first_come(&self) -> bool {
         false
     }
 
-    /// One from outside is told how long operations have waited, whatever it makes of that.
+    /// One from outside hears how long operations have waited, whether it uses that or not.
     fn watches_waits(&self) -> bool {
         true
     }
@@ -472,7 +473,7 @@ impl Arbitration for Policy {
             => |a| Ok(one_of(a, heads.len(), "a position in `heads`")? as usize), else 0;
     }
 
-    /// One from outside has queues, whatever it does with them.
+    /// One from outside has queues, whether it uses them or not.
     fn merges(&self) -> bool {
         false
     }
@@ -531,7 +532,7 @@ impl Wear for Policy {
 
 #[deny(clippy::missing_trait_methods)]
 impl Coding for Policy {
-    /// A policy that never writes a block in a code is what `plain` is for.
+    /// For a policy that never writes a block in a code there is `plain`.
     fn plain(&self) -> bool {
         false
     }
@@ -565,7 +566,7 @@ impl Coding for Policy {
 
 #[deny(clippy::missing_trait_methods)]
 impl PageChoice for Policy {
-    /// A policy that always takes the next page is what `in-order` is for.
+    /// For a policy that always takes the next page there is `in-order`.
     fn in_order(&self) -> bool {
         false
     }

@@ -20,7 +20,7 @@ use crate::outside::Outside;
 use crate::stopwatch::Stopwatch;
 use crate::{memory, open, worker};
 
-/// The words of operations, and what they mean.
+/// The words of operations, and their meaning.
 const OPS: [(&str, Op); 5] = [
     ("read", Op::Read),
     ("write", Op::Write),
@@ -29,7 +29,7 @@ const OPS: [(&str, Op); 5] = [
     ("write-fua", Op::WriteFua),
 ];
 
-/// The table of what came, until it is whole.
+/// The table of the requests, until it is whole.
 struct Unfinished(PathBuf);
 
 impl Drop for Unfinished {

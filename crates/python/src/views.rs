@@ -1,5 +1,5 @@
-//! The view of a Python policy: small, read-only values, made for one call. They hold what
-//! was true when they were made, so a policy may keep them. `python/floatgate/_core.pyi` describes
+//! The view of a Python policy: small, read-only values, made for one call. They hold the values at
+//! the time when they were made, so a policy may keep them. `python/floatgate/_core.pyi` describes
 //! them.
 
 use std::sync::{Arc, Mutex, PoisonError};

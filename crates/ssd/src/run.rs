@@ -130,7 +130,7 @@ fn generator_within(
     let Some(scale) = &drive.scale else {
         return Ok(Box::new(generator.with_span(largest, drive.seed)?));
     };
-    // What does not fit the whole drive is refused with its numbers.
+    // A workload that does not fit the whole drive is refused with its numbers.
     generator.with_span(largest, drive.seed)?;
     let page = drive.geometry.page_size().get();
     let span = |span: Bytes| Bytes::new((scale.share(span.get()) / page).max(1) * page);

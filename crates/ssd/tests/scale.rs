@@ -264,7 +264,8 @@ fn a_trace_is_sampled() {
     assert!(notes.contains("extents of 8KiB are simulated"), "{notes}");
 }
 
-/// What depends on the hours between two erases of a block is refused, and what leaves too little spare.
+/// Settings that depend on the hours between two erases of a block are refused, and those that
+/// leave too little spare.
 #[test]
 fn what_cannot_be_scaled_is_refused_with_the_reason() {
     for (settings, why) in [

@@ -633,9 +633,9 @@ fn reads_of_units_on_different_planes_go_together() {
     assert_eq!(class_of(&value, "read").max, 2 * (300 + SENSE + 40_960));
 }
 
-/// Random writes of 4 KiB on units of `u`: flash programs u / 4 KiB times the host's bytes times the write
-/// amplification of greedy collection of units, and a unit is read for each write that finds none of it
-/// in memory.
+/// Random writes of 4 KiB on units of `u`. Flash programs u / 4 KiB times the host's bytes times
+/// the write amplification of greedy collection of units. A unit is read for each write that finds
+/// none of it in memory.
 #[test]
 fn small_writes_cost_whole_units() {
     for (unit, in_page) in [(16, 4_u32), (32, 2), (64, 1)] {

@@ -11,7 +11,7 @@ use crate::column::Values;
 /// The key under which it is kept.
 pub(crate) const KEY: &str = "ARROW:schema";
 
-/// Under which polars keeps the words of an `Enum`, each with its length in front.
+/// The key under which polars keeps the words of an `Enum`, each with its length in front.
 const ENUM: &str = "_PL_ENUM_VALUES2";
 
 // Of `Schema.fbs` and `Message.fbs`.
@@ -96,7 +96,7 @@ fn int(fbb: &mut Builder<'_>, bits: i32) -> FieldOffset {
 type Metadata<'a> =
     WIPOffset<flatbuffers::Vector<'a, flatbuffers::ForwardsUOffset<UnionWIPOffset>>>;
 
-/// That a column counts through words, in their order; and what the words are.
+/// That a column counts through words, in their order; and the words.
 fn dictionary<'a>(fbb: &mut Builder<'a>, words: &[String]) -> (FieldOffset, Metadata<'a>) {
     let index = int(fbb, 8);
     let start = fbb.start_table();

@@ -1,6 +1,6 @@
-//! Parquet's `DELTA_BINARY_PACKED`: whole numbers by what each adds to the one before, packed in as
-//! few bits as the block of such steps needs. Times that ascend, addresses and latencies take a
-//! third to a half of their eight bytes, and what does not change nothing.
+//! Parquet's `DELTA_BINARY_PACKED`: whole numbers by their differences, packed in as few bits as
+//! the block of differences needs. Times that ascend, addresses and latencies take a third to a
+//! half of their eight bytes, and constant values nothing.
 
 use crate::thrift::{varint, zigzag};
 

@@ -1,4 +1,4 @@
-//! The compact protocol of Thrift, in which Parquet keeps what it says of itself; as far as Parquet needs it.
+//! The compact protocol of Thrift, in which Parquet keeps its metadata; as far as Parquet needs it.
 
 /// Kinds of fields.
 const TRUE: u8 = 1;

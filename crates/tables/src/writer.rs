@@ -123,8 +123,8 @@ impl<W: Write> Writer<W> {
         if self.rows >= GROUP { self.end_group() } else { Ok(()) }
     }
 
-    /// Writes what is left and what the file says of itself, `metadata` included. A file that
-    /// nobody gave columns stays empty.
+    /// Writes the rest and the file's own facts, `metadata` included. A file that nobody gave
+    /// columns stays empty.
     pub fn finish(mut self, metadata: &[(String, String)]) -> io::Result<W> {
         if self.schema.is_empty() {
             return Ok(self.out);
@@ -290,7 +290,7 @@ fn none(fields: StructFields<'_>) {
     fields.end();
 }
 
-/// Begins a page of this length in bytes; `own` writes what only its kind has.
+/// Begins a page of this length in bytes; `own` writes the fields of its kind.
 fn page(
     out: &mut Vec<u8>,
     kind: i32,

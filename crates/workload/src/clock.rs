@@ -1,4 +1,4 @@
-//! How far the times of requests go, and what they are at another speed.
+//! The range of the times of requests, and the times at another speed.
 
 use crate::error::detail;
 use crate::{Request, Spot, TraceError};
@@ -26,8 +26,7 @@ pub(crate) fn in_time(batch: &[Request], name: &str, hint: &str) -> Result<(), T
 
 /// Speeds up requests, which are in order: each comes at its time divided by `speed`.
 ///
-/// # Errors
-/// One comes later than the clock goes, which `name` is told for.
+/// # Errors One comes later than the clock goes; the error has `name`.
 pub fn at_speed(batch: &mut [Request], speed: f64, name: &str) -> Result<(), TraceError> {
     if (speed - 1.0).abs() < f64::EPSILON {
         return Ok(());

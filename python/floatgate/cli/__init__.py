@@ -25,8 +25,8 @@ def _version(context: click.Context, _of: click.Parameter, wanted: bool) -> None
 
 
 app = App(
-    help="SSD simulator: how fast, for how long, at what energy, "
-    "and which flash-management technique changes that.",
+    help="SSD simulator: speed, lifetime and energy of a drive, "
+    "and the flash-management techniques that change them.",
     epilog="Exit codes: 0 done (a worn-out drive included), 2 the input is wrong, "
     "1 a bug of floatgate, 130 Ctrl-C.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -57,7 +57,7 @@ for _name, _place, _line in [
     (
         "sweep",
         "experiments:sweep",
-        "Make the runs of an experiment that are not there yet.",
+        "Make the missing runs of an experiment.",
     ),
     (
         "results",
@@ -220,7 +220,7 @@ def _no_memory() -> InputError:
 
 
 def _refuse(error: InputError) -> NoReturn:
-    """Ends the command: its input is wrong, and so is what the error lists."""
+    """Ends the command: its input is wrong, as the error describes."""
     if not isinstance(error, ConfigError):
         (text,) = mistakes.said(error)
         fail(_for_terminal(text) if sys.stderr.isatty() else text, 2)

@@ -1,4 +1,4 @@
-"""Before a long ageing: how long it takes, and what is cheaper."""
+"""Before a long ageing: its time, and cheaper ways."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHAPES_RESULTS = False
 LOOK = 1.0
 """Seconds after which the rate of filling is known."""
 LONG = 60.0
-"""Seconds: of what takes less nothing is said."""
+"""Seconds of processor time: a shorter ageing is not announced."""
 CAPACITIES = (2, 4)
 """How often ageing writes the capacity, at least and at most, until write amplification is flat."""
 COSTS = 7
@@ -25,7 +25,7 @@ Progress = Callable[[str, int, int | None, int], object]
 
 
 class Foretold:
-    """Passes progress on, and says once what a long ageing takes."""
+    """Passes progress on, and announces once the time of a long ageing."""
 
     def __init__(self, progress: Progress, drive: str, config: Callable[[], dict[str, object]]):
         """`config` resolves the drive, and is asked only where filling it takes long."""
@@ -34,7 +34,7 @@ class Foretold:
         self._said = False
 
     def __call__(self, stage: str, done: int, total: int | None, now_ns: int) -> None:
-        """Takes what `floatgate.run` says of how far it is."""
+        """Takes the progress that `floatgate.run` reports."""
         if not self._said and total and stage == "filling":
             if self._begun is None:
                 self._begun = time.monotonic() - 1e-9
@@ -57,7 +57,7 @@ class Foretold:
 
 
 def foretelling(drive: str, config: dict[str, object], least: float, most: float) -> str:
-    """The line: how long ageing takes in seconds, from least to most, and what is cheaper.
+    """The line: the time of ageing in seconds, from least to most, and cheaper ways.
 
     >>> config = {"ftl": {"logical-capacity": "512GB"}, "geometry": {"blocks-per-plane": 512}}
     >>> print(foretelling("modern-tlc", config, 150.0, 290.0))

@@ -191,7 +191,7 @@ def _shell() -> str:
 
 
 def _install(shell: str) -> None:
-    """Adds the line to what the shell does first, once."""
+    """Adds the line to the shell's start-up file, once."""
     file, line = _SOURCES[shell]
     place = Path.home() / file
     try:

@@ -52,8 +52,9 @@ def check(
 ) -> None:
     """Say whether DRIVE can run; every mistake is shown with its place.
 
-    Warnings name what would change nothing in a run, or hold the rest of the drive back. Settings
-    that a drive file inherits are listed where a drive without them is another drive.
+    Warnings name settings that would change nothing in a run, or that hold the rest of the drive
+    back. Settings that a drive file inherits are listed where a drive without them is another
+    drive.
     """
     finder = Finder(typed([*policy, *set]))
     _, text = engine.resolve(drive, policy=policy, set=set, seed=None, finder=finder)
@@ -116,7 +117,7 @@ def convert(
         if named.count(name) > 1:
             raise ConflictError(f"two of the files would become `{name}`")
         if (out / name).exists() and not force:
-            raise FileError(f"{out / name}: this is there already; --force replaces it")
+            raise FileError(f"{out / name}: this exists already; --force replaces it")
     for each in converted:
         theirs.check(each)
     try:

@@ -1,4 +1,4 @@
-"""Commands as functions whose annotations say what they take: a thin layer over click.
+"""Commands as functions whose annotations declare their arguments: a thin layer over click.
 
 Unused commands cost nothing. Functions become commands of click when they are looked at, and their
 modules are imported then.
@@ -76,7 +76,7 @@ class _Number(click.ParamType[float]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | float:
-        """The number that is said."""
+        """The number in the text."""
         try:
             number = self._kind(value)
         except ValueError:
@@ -131,7 +131,7 @@ class _Formatter(click.HelpFormatter):
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        """Writes what something is called and what it is; below, where the first is long."""
+        """Writes names and their descriptions; a long name has its description on the next line."""
         rows = [*rows]
         # In a narrow terminal there would be no room for long words beside it.
         most = col_max if self.width >= _NARROW else col_max // 2
@@ -163,7 +163,7 @@ class _Command(click.Command):
     examples: Sequence[str] = ()
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes what the command does, and lines that can be typed."""
+        """Writes the purpose of the command, and lines that can be typed."""
         super().format_help_text(ctx, formatter)
         if self.examples:
             with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
@@ -210,7 +210,7 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes what each does, in a line; one that says so where it is declared is not made."""
+        """Writes each command and its purpose; one that declares its purpose is not loaded."""
         rows = []
         for name in self._entries:
             known = self._lines.get(name)
@@ -243,7 +243,7 @@ class App:
         return declared
 
     def add(self, name: str, place: str, line: str) -> None:
-        """Declares a function or a group by its place, `module:name`; `line` says what it does."""
+        """Declares a function or a group by its place, `module:name`; `line` is its purpose."""
         self._entries[name] = place
         self._lines[name] = line
 
@@ -357,7 +357,7 @@ class _NoSuchCommandError(click.UsageError):
 def _listed(
     default: object, _context: click.Context, _of: click.Parameter, values: Sequence[Any]
 ) -> Any:
-    """Values as a list, or what holds without any."""
+    """Values as a list, or the default without any."""
     return list(values) or default
 
 

@@ -22,7 +22,7 @@ from floatgate.cli.options import (
 )
 from floatgate.cli.show import comma_separated, print_json, several
 from floatgate.mistakes import ConflictError, FileError, NoFileError
-from floatgate.words import colour_wanted, duration, size
+from floatgate.words import colour_wanted, duration, filled, hanging, page_width, size
 
 if TYPE_CHECKING:
     from floatgate import Comparison
@@ -64,7 +64,7 @@ def sweep(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make the runs of an experiment that are not there yet.
+    """Make the missing runs of an experiment.
 
     A sweep that was stopped, by Ctrl-C or otherwise, goes on where it was when it is started again.
     """
@@ -105,7 +105,7 @@ def sweep(
 
 
 def _show(prepared: Prepared, comparison: Comparison, report: bool, as_json: bool) -> NoReturn:
-    """Prints what came out, with a report if it is wanted, and ends the command."""
+    """Prints the results, with a report if one is requested, and ends the command."""
     from floatgate.reproduce import claims
     from floatgate.text import comparison as comparison_text
 
@@ -166,8 +166,8 @@ def results(
 ) -> None:
     """Ask stored results a question in SQL (DuckDB).
 
-    The table runs has a row for each run: what varied, and every number, named by its path with
-    underscores, such as host_write_latency_ns_p99. Other tables are requests, series, blocks,
+    The table runs has a row for each run: the varied settings, and every number, named by its path
+    with underscores, such as host_write_latency_ns_p99. Other tables are requests, series, blocks,
     snapshots and occupancy (with run_id). Without a question: the columns of runs.
     """
     from floatgate.result.tables import query
@@ -256,7 +256,7 @@ def reproduce(
                 progress=progress,
             )
     except KeyboardInterrupt:
-        print("The same command goes on from what is done.", file=sys.stderr)
+        print("The same command resumes after the completed runs.", file=sys.stderr)
         raise
     failed = failures(made.report.runs)
     if as_json:
@@ -341,13 +341,20 @@ def _dry_run(prepared: Any, workers: int | None, as_json: bool) -> None:
             how=found.how,
         )
         return
-    lines = [f"{prepared.experiment.title}: {found.runs} runs, {found.done} of them done"]
+    head = f"{prepared.experiment.title}: {found.runs} runs, {found.done} of them done"
+    lines = [filled(head, page_width(), later="  ")]
     if found.done < found.runs:
+        time = (
+            f"about {duration(1e9 * found.seconds)} with {found.workers} runs at a time, "
+            f"{found.how}; right within a factor of three"
+        )
+        memory = (
+            f"at most {size(found.bytes)}: 12 bytes for each physical page and 112 MiB for each "
+            "run at work"
+        )
         lines += [
-            f"  time    about {duration(1e9 * found.seconds)} with {found.workers} at a time",
-            f"          {found.how}; right within a factor of three",
-            f"  memory  at most {size(found.bytes)}: 12 bytes for each physical page and 112 MiB "
-            "for each run at work",
+            hanging("  time    ", time, page_width()),
+            hanging("  memory  ", memory, page_width()),
         ]
     lines.append(f"  results {prepared.out}")
     print("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Ctrl-C for the command line: heard wherever it comes."""
+"""Ctrl-C for the command line: noticed at any place of the program."""
 
 from __future__ import annotations
 

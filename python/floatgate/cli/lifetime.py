@@ -129,6 +129,6 @@ def lifetime(
         if result.folder is not None:
             print(f"\nResult: {result.folder}")
         sys.stdout.flush()
-        # The answer is there: what reaches the target takes runs of other drives.
+        # The lifetime is printed; the ways to reach the target take runs of other drives.
         if advice and (found := lifetime_text.advised(search(), colour=colour)):
             print(f"\n{found}")

@@ -53,7 +53,10 @@ def init(
     for path in starter.write(folder):
         print(path)
     here = "" if folder == Path() else f"cd {folder}; "
+    policy = "--policy victim=greedy,py:policy.Oldest --seed 1,2,3"
     print(f"\nFirst: {here}floatgate run drive.toml workload.toml")
+    print("Your policy: floatgate compare drive.toml workload.toml", policy, sep=" \\\n    ")
+    print("Your experiment: floatgate sweep experiment.toml")
 
 
 def policies(

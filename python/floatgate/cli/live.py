@@ -68,7 +68,7 @@ def serve(
 ) -> None:
     """Serve DRIVE as a block device over NBD: any program can read, write and mount it.
 
-    SIGTERM or Ctrl-C ends it: what was asked is answered, and the result is printed.
+    SIGTERM or Ctrl-C ends it: outstanding requests are answered, and the result is printed.
     """
     from floatgate.cli.progress import Progress
     from floatgate.live.serve import begins_full

@@ -217,7 +217,7 @@ def choices() -> str:
 
 
 def of_flows(workload: str | None, flow: Sequence[str]) -> str:
-    """WORKLOAD, or what `--flow` puts together.
+    """WORKLOAD, or the flows of `--flow`.
 
     Raises:
         InputError: Neither is given, or both.

@@ -21,7 +21,7 @@ SHAPES_RESULTS = False
 
 
 QUICK = 5.0
-"""Seconds of processor time: what takes no longer says nothing where there is no terminal."""
+"""Seconds of processor time: without a terminal, a shorter stage prints nothing."""
 
 MANY = 1_000_000
 """Requests, and records that are checked: several runs with fewer are quick. Others carry them out,
@@ -117,7 +117,7 @@ class Progress(_Line):
         if not (self._on or self._lines):
             return
         if stage != self._stage:
-            # Its rate is its own: what was done before the first call has taken an unknown time.
+            # Its rate is its own: work before the first call has taken an unknown time.
             self._stage, self._first, self._start = stage, done, time.monotonic()
         elapsed = time.monotonic() - self._start
         state = line(stage, done, total, now_ns, elapsed, self._first)
@@ -150,7 +150,7 @@ class RunsProgress(_Line):
     _remade_told = False
 
     def __enter__(self) -> Self:
-        """Says at once what is done first."""
+        """Prints at once the stage that comes first."""
         if self._on:
             self._draw("checking the runs")
         return self
@@ -261,7 +261,7 @@ def runs_line(standing: Standing, elapsed: float) -> str:
 
 
 def _percent(share: float, width: int, *, ended: bool = False) -> str:
-    """A share and its bar; what has not ended is never whole."""
+    """A share and its bar; a stage that has not ended is never whole."""
     most = 1.0 if ended else 0.99
     share = min(share, most)
     # 0.29 times 100 is a little less than 29.

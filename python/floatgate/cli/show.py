@@ -65,12 +65,12 @@ def place_of(result: Result) -> str:
 def several(
     comparison: Comparison, out: object, words: Callable[[], str], as_json: bool
 ) -> NoReturn:
-    """Shows what several runs gave, and ends the command as the worst of them did.
+    """Shows the results of several runs, and ends the command with the worst status of them.
 
     Args:
         comparison: The runs.
         out: Where they are stored.
-        words: Says what people read, and is asked where there are results.
+        words: Returns the text for people; it is called only if there are results.
         as_json: Whether it is for a program.
     """
     from floatgate.text.comparison import failures

@@ -154,7 +154,7 @@ def fit(
 ) -> None:
     """Print the profile that a stand-in of TRACE is made from: a workload, once stored.
 
-    Of a trace of the catalogue that is not there it is what is published of it.
+    For a trace of the catalogue that you do not have it prints the published facts.
     """
     from floatgate.cli.progress import Progress
 

@@ -23,7 +23,7 @@ def stay(live: Live) -> None:
 
 @contextmanager
 def watched(live: Live) -> Iterator[None]:
-    """Serves the page while what is within goes on, and until Ctrl-C once it has ended by itself.
+    """Serves the page during the context, and afterwards until Ctrl-C if it ended by itself.
 
     The command then ends with the result of the block; Ctrl-C before that ends both.
     """

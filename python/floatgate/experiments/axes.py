@@ -1,4 +1,4 @@
-"""From the keys of a block to what varies, and what each choice of it sets."""
+"""From the keys of a block to its axes, and the settings of each choice."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """One value of an axis, and what it is called."""
+    """One value of an axis, and its name."""
 
     label: str
     part: Part
@@ -78,7 +78,7 @@ _TABLES = ("flow", "policy", "set", "cases", "reading", "quick")
 
 
 def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
-    """The axes of a block; what is named first varies slowest.
+    """The axes of a block; the one named first varies slowest.
 
     Raises:
         MistakeError: A list is empty, a range none, or the drive or workload is missing.

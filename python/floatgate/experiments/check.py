@@ -218,7 +218,7 @@ def _block(block: Mapping[str, Any], path: At) -> Iterator[Mistake]:
         if not isinstance(cases, Mapping) or not all(
             isinstance(c, Mapping) for c in cases.values()
         ):
-            message = f"`{name}` must be a table of cases, each a table of what it sets"
+            message = f"`{name}` must be a table of cases, each a table of its settings"
             yield Mistake((*path, "cases", name), message)
             continue
         for label, case in cases.items():
@@ -233,7 +233,7 @@ def _block(block: Mapping[str, Any], path: At) -> Iterator[Mistake]:
         yield from _block({k: v for k, v in quick.items() if k != "quick"}, (*path, "quick"))
     elif quick is not None and quick is not False:
         help = "or false: these runs are left out"
-        yield Mistake((*path, "quick"), "`quick` must be a table of what it has instead", help)
+        yield Mistake((*path, "quick"), "`quick` must be a table of its other settings", help)
 
 
 def _value(path: At, value: Any, *, labelled: bool) -> Iterator[Mistake]:

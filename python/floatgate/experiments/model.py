@@ -1,4 +1,4 @@
-"""An experiment: which runs, what is looked at, what was published."""
+"""An experiment: its runs, its measures, and the published numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Published(NamedTuple):
-    """A claim of a publication: what it says, and which numbers of which runs judge that.
+    """A claim of a publication, and the numbers of runs that judge it.
 
     `measure` is a short name, the path of a number in the result, or a function of one. `where`
     selects runs by names, each with a value or a list of them. With `against`, each run is compared
@@ -95,7 +95,7 @@ class Experiment:
     def parse(
         cls, text: str, name: str = "experiment", folder: str | os.PathLike[str] = ""
     ) -> Self:
-        """An experiment from the text of a file; `name` is what messages call that."""
+        """An experiment from the text of a file, which messages call `name`."""
         self = cls.__new__(cls)
         data, source = check.parsed(text, name)
         self._take(data, source, Path(folder))
@@ -157,7 +157,7 @@ class Experiment:
         ]
 
     def quick(self) -> Self:
-        """The experiment in its quick form: what `quick` says instead, and blocks without it."""
+        """The quick form: with the settings of `quick`, without the blocks that it omits."""
         short = type(self).__new__(type(self))
         data = {key: value for key, value in self.data.items() if key not in ("quick", "runs")}
         blocks = [block for _, block in self._blocks(quick=True)]
@@ -182,7 +182,7 @@ class Experiment:
         files.
 
         Raises:
-            InputError: A folder is not there or cannot be searched.
+            InputError: A folder does not exist or cannot be searched.
         """
         blocks = [self.data, *self.data.get("runs", ())]
         if not any(block.get("other-traces") for block in blocks):
@@ -198,7 +198,7 @@ class Experiment:
         return extended
 
     def _blocks(self, *, quick: bool = False) -> Iterator[tuple[check.Place, dict[str, Any]]]:
-        """Each block with what all have in common."""
+        """Each block with the settings that all have in common."""
         common = {key: self.data[key] for key in check.BLOCK if key in self.data}
         blocks = self.data.get("runs", [{}])
         for i, own in enumerate(blocks):
@@ -251,7 +251,7 @@ class Experiment:
                             )
 
     def planned(self) -> list[Planned]:
-        """All runs, block by block; in each, what is named first varies slowest."""
+        """All runs, block by block; in each, the axis named first varies slowest."""
         runs = []
         for _, block in self._blocks():
             reading = check.reading(block.get("reading", {}), self.folder)
@@ -310,7 +310,7 @@ def _excluded_mistakes(
                 continue
             labels = [choice.label for choice in by_name[name].choices]
             for value in _several(values):
-                # The quick form may leave out what would be excluded.
+                # The quick form may lack the runs that would be excluded.
                 if not quick and not any(same_value(label, value) for label in labels):
                     message = f"no run has `{name}` = {toml.inline(value)}: nothing is excluded"
                     yield Mistake(path, message, f"there are {', '.join(labels)}")

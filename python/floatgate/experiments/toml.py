@@ -11,7 +11,7 @@ Path = tuple[str | int, ...]
 
 
 def written(table: Mapping[str, Any]) -> str:
-    """A table as TOML: plain values first, tables as sections, what is deeper in one line.
+    """A table as TOML: plain values first, tables as sections, deeper tables in one line.
 
     >>> print(written({"a": 1, "b": {"c.d": [0.5, {"e": "x"}]}, "f": [{"g": True}]}))
     a = 1

@@ -32,7 +32,8 @@ SPARE_STEP = 0.01
 BLOCKS_STEP = 0.02
 """How exactly the least number of blocks is found, as a share of it."""
 BEYOND = 1.25
-"""More blocks than the target asks for by what the drive's own flash stands, that are looked at."""
+"""The most blocks that are tried, as a multiple of those that the target needs by the endurance of
+the drive's own flash."""
 
 _CAPACITIES = (
     "ftl.spare-factor=",
@@ -55,7 +56,7 @@ class _Drive(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """Drives, each with more than the one before, and what is said if none reaches the target."""
+    """Drives, each with more than the one before, and the message if none reaches the target."""
 
     drives: list[_Drive]
     beyond: str
@@ -107,18 +108,18 @@ def advise(
     runs the whole workload, because its write amplification is its own.
 
     Args:
-        result: What `floatgate.lifetime` gave for the same arguments. If that reaches its target,
-            nothing is searched.
+        result: The result of `floatgate.lifetime` for the same arguments. If that reaches its
+            target, nothing is searched.
         drive: The name of a preset, or a drive file (TOML).
-        workload: What `lifetime` took.
+        workload: The workload that `lifetime` took.
         recovery: As for `lifetime`.
         policy: Policies by family. A throttle among them is left out.
         set: Settings by key.
         seed: The seed of every random stream.
         progress: As in `floatgate.run`.
-        candidates: Called before another drive is run, with its number, how many there will be at
-            most, and what it is.
-        **reading: How a trace is read, and what is done to it (docs/traces.md):
+        candidates: Called before another drive is run, with its number, the greatest possible
+            number, and its description.
+        **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
         `reached`, None where `result` names no years; and where it is not, `why` nothing can be
@@ -156,7 +157,7 @@ class _Search:
         free = [word for word in words if not word.startswith("throttle=")]
         self.policy: Policies = free if throttled else policy
         self.settings = pairs(set)
-        # A drive has one capacity: what says another than the one that is tried goes.
+        # A drive has one capacity: keys that set another than the tried one are removed.
         self._kept = [each for each in self.settings if not each.startswith(_CAPACITIES)]
         self.seed = seed
         self.progress = progress
@@ -245,7 +246,7 @@ class _Search:
     # ── Throttles ────────────────────────────────────────────────────────────────────────────────
 
     def throttles(self, demand: pl.DataFrame) -> Iterator[dict[str, Any]]:
-        """Each throttle that keeps the target, and what it costs."""
+        """Each throttle that keeps the target, and its cost."""
         names = ["static", "dynamic"]
         if self.recovery is not None:
             names.append(f"ready:recovery={self.recovery}")
@@ -292,7 +293,7 @@ class _Search:
         return _Range(drives, f"not up to a spare factor of {MOST_SPARE:g}")
 
     def capacity(self, years: float) -> _Range:
-        """More flash below a drive that exports what it does."""
+        """More flash below a drive of the same exported capacity."""
         exported, physical = whole_bytes(self.base.data)
         own = int(self.base.provenance.config.geometry["blocks-per-plane"])
         least = self.target / (years * self.waf / self.least_waf)

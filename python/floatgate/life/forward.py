@@ -38,11 +38,11 @@ def fast_forward(
     progress: Callable[[str, int, int | None, int], object] | None = None,
     **reading: Unpack[Reading],
 ) -> FastForward:
-    """Advances a new drive under a workload that repeats to the life that is asked for.
+    """Advances a new drive to the requested lifetime, under a workload that repeats.
 
-    The throttle works as in a run, period by period; what is held back comes later (host mode
-    `shifted`), in the same order. Wear is the mean of all blocks. `docs/fast-forward.md` says what
-    is exact and how far a life in every detail is from it.
+    The throttle works as in a run, period by period; delayed writes come later (host mode
+    `shifted`), in the same order. Wear is the mean of all blocks. `docs/fast-forward.md` lists the
+    exact parts, and the error against a life in every detail.
 
     >>> import floatgate
     >>> life = floatgate.fast_forward("ready-32g", demand=2e6, waf=2.0, target="30d")
@@ -53,9 +53,9 @@ def fast_forward(
         drive: The name of a preset, or a drive file (TOML).
         workload: A trace file, a trace of the catalogue or a timed generator. Its writes in each
             second, from the first request to the last, are one cycle.
-        demand: Instead of a workload, the bytes that the host writes in each second of a cycle,
-            at most 10^15 each; a single number is a constant rate. Also what
-            `demand_per_second` gives, as it is or changed.
+        demand: Instead of a workload, the bytes that the host writes in each second of a cycle, at
+            most 10^15 each; a single number is a constant rate. Or a frame like that of
+            `demand_per_second`.
         waf: Bytes programmed for each byte of the host, 0.001 to 10,000. By default it comes from
             a run of the workload on the drive, without throttle.
         page_write: The time of a page write without throttle, `"600us"`; by default from the same
@@ -66,15 +66,15 @@ def fast_forward(
         bins: Spans of the series.
         epochs: Rows of the table of epochs, at most.
         periods: The first period to be kept by itself, and how many.
-        policy: Policies by family, as for `run`; those of `throttle` are what this is about.
+        policy: Policies by family, as for `run`; this function is about those of `throttle`.
         set: Settings by key, as for `run`.
         seed: The seed of the run that measures `waf` and `page_write`.
         progress: Called some ten times a second with the stage (`filling`, `ageing`, `running`,
             `fast-forward`), requests or periods done, how many there are, and a time in ns.
-        **reading: How a trace is read, and what is done to it (docs/traces.md):
+        **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
-        What came of it, with what was simulated and what extrapolated.
+        The outcome, divided into simulated and extrapolated parts.
 
     Raises:
         InputError: The drive, a policy, the workload or an option is wrong; the message says
@@ -123,7 +123,7 @@ def demand_per_second(
         set: Settings by key, as for `run`; those of the workload too.
         seed: The seed of a generated workload.
         progress: As for `fast_forward`; the stage is `reading`.
-        **reading: How a trace is read, and what is done to it (docs/traces.md):
+        **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
         A row per second: `bytes`, and `pages`, the pages of the drive that they touch.

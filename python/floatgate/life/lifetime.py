@@ -36,11 +36,11 @@ def lifetime(
 ) -> Result:
     """Runs a workload on a drive, and gives the years and bytes until the drive is worn out.
 
-    The drive is full and aged by the workload itself (`precondition.fill = "full"`,
-    `age = "workload"`), unless its file says how it ages or the settings say otherwise. Then one
-    pass over the workload is simulated. `result.lifetime.simulated` has what the pass showed.
-    Years and bytes follow from the same rate of writing and the same write amplification.
-    If the write amplification is not known to one value, `result.lifetime.why` says why, and
+    The drive is full and aged by the workload itself (`precondition.fill = "full"`, `age =
+    "workload"`), unless its file says how it ages or the settings say otherwise. Then one pass over
+    the workload is simulated. `result.lifetime.simulated` has the numbers of the pass. Years and
+    bytes follow from the same rate of writing and the same write amplification. If the write
+    amplification is not known to one value, `result.lifetime.why` says why, and
     `result.lifetime.range` has the least and the greatest years.
 
     A drive of more than two million pages is simulated in part: some of its dies, with their share
@@ -53,7 +53,7 @@ def lifetime(
 
     Args:
         drive: The name of a preset, or a drive file (TOML).
-        workload: What `floatgate.run` takes.
+        workload: A workload as `floatgate.run` takes it.
         target: The required life of the drive, such as `"5y"`; `reliability.target` by default.
         recovery: By default the rated cycles count, and recovery is shown beside them. With
         `"printed"` or `"fitted"` cells recover while they rest, by READY's constants as printed or
@@ -63,7 +63,7 @@ def lifetime(
         seed: The seed of every random stream.
         out: The folder in which the run is stored.
         progress: As in `floatgate.run`.
-        **reading: How a trace is read, and what is done to it (docs/traces.md):
+        **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
         The result of the run.

@@ -58,7 +58,7 @@ class Control:
     """A connection to the control socket of `serve`.
 
     Raises:
-        InputError: Nobody listens there, or what was asked is refused. All methods raise it.
+        InputError: Nobody listens there, or the request is refused. All methods raise it.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:

@@ -44,9 +44,9 @@ def serve(
 ) -> Result:
     """Serves a drive to programs that speak NBD, until SIGTERM or Ctrl-C.
 
-    Programs use it as a block device: `docs/live.md` says how. In the main
-    thread the two signals end it in order: what clients asked for is answered, data are brought to
-    the disk, and the result is returned.
+    Programs use it as a block device: `docs/live.md` says how. In the main thread the two signals
+    end it in order: outstanding requests are answered, data are brought to the disk, and the result
+    is returned.
 
     Args:
         drive: The name of a preset, or a drive file (TOML).
@@ -59,7 +59,7 @@ def serve(
         clock: `fast`, or `real:slowdown=N`: simulated time passes N times as slowly as time does.
         record: The file that stores all requests; `run` of it gives the same result.
         policy: Policies by family, as for `run`.
-        set: Settings by key, as for `run`; requests arrive when they come, whatever `host.mode` is.
+        set: Settings by key, as for `run`; requests arrive when they come, with any `host.mode`.
         seed: The seed of every random stream; the drive file's where it is not given.
         out: The folder in which the result is stored, as `OUT/RUN-ID/` with `result.json` and its
             tables `requests`, `series` and `blocks`.

@@ -1,4 +1,4 @@
-"""Reads the files of other simulators, and looks whether what they became can run."""
+"""Reads the files of other simulators, and checks whether the converted ones can run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def convert(
 
 
 def check(converted: Converted) -> None:
-    """Resolves each drive file, so that what cannot run is found now.
+    """Resolves each drive file, so that an invalid one is found now.
 
     Raises:
         InputError: The engine refuses a drive. The message names the parameters that the settings

@@ -37,7 +37,7 @@ class Element(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The elements of a file, and what is not as in XML, each with its line."""
+    """The elements of a file, and its differences to XML, each with its line."""
 
     elements: list[Element]
     notes: list[tuple[int, str]]

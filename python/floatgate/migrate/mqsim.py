@@ -52,7 +52,7 @@ VICTIMS = 10
 _SATA = "of a link of SATA only the rate of PCIe lanes is known here"
 _PORT = "one access to MQSim's DRAM at a time: tRCD + tCL, then the data of a page"
 _CHIP = (
-    "MQSim gives a chip no command before the last is done, whichever die it is for: a chip is one"
+    "MQSim gives a chip no command before the last is done, for any of its dies: a chip is one"
     " die here, with the blocks of all"
 )
 # Below this a map of parts of pages needs more memory than a run of MQSim's drives is worth.
@@ -60,7 +60,7 @@ LEAST_PART = 4096
 _CMT = "the whole map is in DRAM"
 # Its schedulers go from each branch that would suspend into the one that refuses
 # (`service_read_transaction` in TSU_OutofOrder.cpp and TSU_Priority_OutOfOrder.cpp).
-_SUSPEND = "MQSim reads it and never suspends; `[timing.suspend]` is what it describes"
+_SUSPEND = "MQSim reads it and never suspends; `[timing.suspend]` is its meaning"
 _LATENCY = "one value for each type of page that the cells have"
 _PREEMPT = "a job gives way between two operations, never within one"
 _ALONE = "depends on the drive: convert it together with ssdconfig.xml"
@@ -207,7 +207,7 @@ def is_ours(text: str) -> bool:
     return text.lstrip().startswith("<")
 
 
-# ── What lies in the files ──────────────────────────────────────────────────────────────────────
+# ── The content of the files ─────────────────────────────────────────────────────────────────────
 
 
 class Flow(NamedTuple):
@@ -255,7 +255,7 @@ class Scenario(NamedTuple):
 class Parsed(NamedTuple):
     """A file of MQSim: the values of a drive, or scenarios.
 
-    `strange` are elements that are neither; `notes` say what is not as in XML.
+    `strange` are elements that are neither; `notes` list the differences to XML.
     """
 
     path: Path
@@ -574,7 +574,7 @@ def _depth(values: Mapping[str, str] | None) -> int | None:
 
 
 def _collection(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
-    """When collection begins, and what it goes before."""
+    """When collection begins, and the operations that it precedes."""
     blocks = whole(values.get("Block_No_Per_Plane", "2048"))
     dies = whole(values.get("Die_No_Per_Chip", "1"))
     for key in ("GC_Exec_Threshold", "GC_Exect_Threshold"):
@@ -654,7 +654,7 @@ def _victims(policy: str, blocks: int) -> Said:
 
 
 def _cells(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str, Said]]:
-    """Dies, planes, blocks and pages: what works at once, and what a read sends."""
+    """Dies, planes, blocks and pages: units that work at once, and the bytes of a read."""
     dies = whole(values.get("Die_No_Per_Chip", "1"), 1)
     planes = whole(values.get("Plane_No_Per_Die", "1"), 1)
     blocks = whole(values.get("Block_No_Per_Plane", "2048"), 1)
@@ -679,9 +679,9 @@ def _cells(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
         part = _part_read(scenario, page)
         yield (
             "Page_Capacity",
-            _became(size | {"ftl.mapping-unit": size_of(part)}, "reads send what was asked for")
+            _became(size | {"ftl.mapping-unit": size_of(part)}, "reads send the requested bytes")
             if part < page
-            else _became(size, "a page is sent whole; MQSim sends what was asked for"),
+            else _became(size, "a page is sent whole; MQSim sends the requested bytes"),
         )
 
 
@@ -734,7 +734,7 @@ def _parts_per_sector(flow: Flow, sectors: int) -> float:
 
 
 def _window(values: Mapping[str, str], scenario: Scenario) -> int:
-    """Bytes of the buffer: what MQSim's cache lets be on its way to flash.
+    """Bytes of the buffer: those that MQSim's cache allows on their way to flash.
 
     A page that was not written lately goes to flash at once. More enters as long as the sectors on
     their way are less than a page of each plane. A place of the buffer here is a page, even if only

@@ -46,7 +46,7 @@ def placed(error: ValueError, path: object, where: str = "") -> str:
 class Fate(NamedTuple):
     """The fate of one parameter.
 
-    `ours` are the settings that it became; `note` says what differs, or why there is no
+    `ours` are the settings that it became; `note` gives the difference, or why there is no
     counterpart. Without settings it is lost, unless `settled`: with this value, and those of the
     other parameters, nothing need be set here to have the same.
     """
@@ -64,11 +64,11 @@ class Fate(NamedTuple):
 
 
 class Converted(NamedTuple):
-    """A file of another simulator, as files of ours by name, and what became of each parameter.
+    """A file of another simulator, as files of ours by name, and the outcome for each parameter.
 
     `runs` are the drives and workloads that belong together, by the names of their files. `missing`
-    are files that the workloads name and that are not there. `notes` tell, each with its line,
-    where a file is not of its form and the other simulator reads it all the same.
+    are files that the workloads name and that do not exist. `notes` tell, each with its line, where
+    a file is not of its form and the other simulator reads it all the same.
     """
 
     simulator: str
@@ -86,7 +86,7 @@ class Converted(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The meaning of a foreign parameter here: `of` gives settings; `note` says what differs."""
+    """The meaning of a foreign parameter here: `of` gives settings; `note` the difference."""
 
     of: Callable[[str], Mapping[str, object]] | None
     note: str = ""

@@ -190,7 +190,7 @@ _CHIPS = re.compile(r"chip number\[(\d{1,4})\]")
 
 
 def _listed(values: Mapping[str, str]) -> dict[str, Rule]:
-    """Rules for what a file gives of each channel."""
+    """Rules for the values that a file gives of each channel."""
     return {name: Rule(None) for name in values if _CHIPS.fullmatch(name)}
 
 
@@ -223,7 +223,7 @@ def _joint(values: Mapping[str, str]) -> dict[str, tuple[Mapping[str, object], s
         blocks = whole(values.get("block number", "2048"))
         share = fraction(values["gc hard threshold"])
         over = fraction(values.get("overprovide", "0.1"))
-        # SSDSim counts free pages of a plane that may exceed what the drive has to spare.
+        # SSDSim counts free pages of a plane that may exceed the spare space of the drive.
         most = max(2, int(over * blocks) - 4)
         start = max(2, min(round(share * blocks), most))
         note = f"{share} of {blocks} blocks in a plane"

@@ -1,5 +1,6 @@
-  // Everything that a page draws. Each part draws what is visible and not drawn yet; `window.drawn`
-  // resolves once all parts have. A new width or theme makes all parts forget, and draw again.
+  // Everything that a page draws. Each part draws the visible plots that are not drawn yet;
+  // `window.drawn` resolves once all parts have. A new width or theme makes all parts forget, and
+  // draw again.
   const drawing = [];
   const drawVisible = () => { window.drawn = Promise.all(drawing.map((part) => part.draw())); };
   const drawAgain = () => { for (const part of drawing) part.forget(); drawVisible(); };

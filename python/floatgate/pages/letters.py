@@ -69,7 +69,7 @@ _SIZE = re.compile(r'font-size="([0-9.]+)px"')
 _WEIGHT = re.compile(r'font-weight="([^"]+)"')
 _FONT = re.compile(r'font-family="([^"]+)"')
 _MEASURABLE = re.compile(r"[\x20-\u04ff\u2000-\u22ff]+")
-"""Latin, Greek, Cyrillic, punctuation and signs: what the converter's font has."""
+"""Latin, Greek, Cyrillic, punctuation and signs: the letters of the converter's font."""
 
 
 def keep_widths(drawings: Sequence[str]) -> list[str]:

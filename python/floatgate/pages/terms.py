@@ -47,7 +47,7 @@ class Terms:
         self.met: dict[str, str] = {}
 
     def __call__(self, text: str) -> Markup:
-        """The text as HTML, with what each abbreviation means where it stands first."""
+        """The text as HTML, with the meaning of each abbreviation at its first use."""
         from markupsafe import Markup, escape
 
         pieces = []

@@ -18,13 +18,13 @@ QUICK_BLOCKS = 4
 def bench(chip: str, *, samples: int = 2, blocks: int = BLOCKS, seed: int = 1) -> dict[str, Any]:
     """Measures a built-in chip as Grupp et al. did: times, power, wear, disturb.
 
-    docs/bench.md says what each number is, and whether the model was given it or produces it.
+    docs/bench.md explains each number, and whether the model was given it or produces it.
 
     Args:
         chip: The name of a chip.
         samples: How many of it are in sockets, 1 to 64.
         blocks: How many blocks of each are measured, 1 to 256.
-        seed: What errors are drawn from, below 2^63.
+        seed: The seed of the errors, below 2^63.
 
     Raises:
         InputError: There is no such chip, or a number is out of range.

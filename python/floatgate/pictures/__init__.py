@@ -85,7 +85,7 @@ def view(
 
 
 def has_snapshots(result: Result) -> bool:
-    """Whether a result has what a picture is made of."""
+    """Whether a result has the data of a picture."""
     return all(result.table_file(name) is not None for name in SNAPSHOTS)
 
 

@@ -145,7 +145,7 @@
         ];
       }
 
-      // The drive at an instant: what changed up to it, from the first on where time goes back.
+      // The drive at an instant: the changes up to it, from the first on if time goes back.
       show(frame) {
         const { counts } = this.data;
         if (frame < this.frame || this.frame < 0) { this.frame = -1; this.row = 0; }

@@ -113,7 +113,7 @@ class Policy:
     Blocks, planes, dies, logical pages (`lpn`) and physical pages (`ppn`) are numbers from 0; page
     `ppn` lies in block `ppn // drive.pages_per_block`, and block `b` in plane
     `b // drive.blocks_per_plane`. Plane `p` lies in die `p // drive.planes_per_die`, and die `d` on
-    channel `d % drive.channels`. A page is what one map entry covers: a physical page, one of
+    channel `d % drive.channels`. A page is the unit of one map entry: a physical page, one of
     `drive.units_per_page` parts of it, or one in each of `drive.planes_per_unit` planes. One
     command programs `drive.units_per_program` pages. Times are simulated, in ns from the beginning
     of the run, and 0 while the drive is preconditioned.
@@ -157,7 +157,7 @@ class Policy:
         return None
 
     def on_timer(self, planes: Sequence[Plane], now_ns: int) -> Plan | None:
-        """Returns what is to be done, now that the time has come; None: nothing.
+        """Returns the plan, now that the time has come; None: nothing.
 
         From here on `next_timer` must return a later time.
 
@@ -283,7 +283,7 @@ class ReadDisturb(Policy, ABC):
 
     @abstractmethod
     def on_limit(self, block: Block, plane: Plane) -> Plan | None:
-        """Returns what is to be done about a block that has reached its limit.
+        """Returns the plan for a block that has reached its limit.
 
         Unless the block's state is `moving`, the plan must reclaim the block or reset its reads.
 
@@ -293,7 +293,7 @@ class ReadDisturb(Policy, ABC):
         """
 
     def on_read(self, block: Block, page: int, now_ns: int) -> Plan | None:
-        """Returns what is to be done when the host reads a page of a block with a role."""
+        """Returns the plan when the host reads a page of a block with a role."""
         return None
 
     def on_reclaim(self, block: Block, demand: str) -> int:
@@ -317,7 +317,7 @@ class ReadDisturb(Policy, ABC):
         return ()
 
     def role_names(self) -> Sequence[str]:
-        """Returns what results call its roles, which have the numbers from 1 on."""
+        """Returns the names of its roles in results; roles have the numbers from 1 on."""
         return ()
 
     def spare_slots(self, drive: Drive) -> int:
@@ -472,14 +472,14 @@ class Placement(Policy, ABC):
         """Returns a plane with room for a write of the host; None: the write waits for room.
 
         Args:
-            load: Which planes have room, and what the dies have to do.
+            load: The planes that have space, and the work of the dies.
             lpn: The logical page.
             high_priority: Whether the request is urgent.
         """
 
     @abstractmethod
     def spread(self, lpn: int) -> SupportsIndex:
-        """Returns a plane for data that was there before the run: evenly, whatever the load."""
+        """Returns a plane for data that was there before the run: evenly, with any load."""
 
     def is_free(self) -> bool:
         """Returns whether a page may go to any plane; False: only where `spread` puts it."""
@@ -499,7 +499,7 @@ class Wear(Policy, ABC):
 
     @abstractmethod
     def balance(self, plane: Plane, blocks: Plane, erased: int) -> Plan | None:
-        """Returns what is to be done, now that a block was erased; None: nothing.
+        """Returns the plan, now that a block was erased; None: nothing.
 
         Asked after each erase of garbage collection or of a refresh, unless the plane's last plan
         is still under way.
@@ -525,7 +525,7 @@ class Order(Policy, ABC):
 
     @abstractmethod
     def pick(self, heads: Sequence[Waiting], now_ns: int) -> int:
-        """Returns the position in `heads` of what goes next. Asked when there is a choice.
+        """Returns the position in `heads` of the next operation. Asked when there is a choice.
 
         Args:
             heads: The first operation of each kind that waits for the die; two or more.
@@ -555,7 +555,7 @@ class Arbitration(Policy, ABC):
     """Family arbitration: whose request goes into the drive next?
 
     Asked for each request, if the drive has a place for one and flows wait for it outside. The
-    policy is not told what happens within the drive.
+    policy does not hear of events within the drive.
 
     >>> class Smallest(Arbitration):
     ...     def pick(self, heads: Sequence[Head], now_ns: int) -> int:

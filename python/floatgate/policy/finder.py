@@ -163,12 +163,12 @@ def _where(name: str) -> str:
     module = name.removeprefix("py:").rpartition(".")[0]
     origin = _origin(module)
     if origin is None:
-        return f"whose module `{module}` is not there"
+        return f"whose module `{module}` does not exist"
     return f"which would be loaded from {origin}"
 
 
 def _origin(module: str) -> str | None:
-    """The file or folder of a module, found without running any of it; None: it is not there."""
+    """The file or folder of a module, found without running any of it; None if there is none."""
     from importlib.machinery import PathFinder
 
     search = [*sys.path, os.getcwd()]
@@ -228,7 +228,7 @@ def _class(name: str) -> tuple[ModuleType, type]:
 
 
 def _check_text(what: str, path: str) -> None:
-    """Whether the file of a module is text: what Python says of one that is not helps nobody."""
+    """Refuses a module that is not text, for which Python's own message does not help."""
     try:
         engine.text_of(path, "a policy (Python)", 16 << 20)
     except InputError as error:
@@ -317,7 +317,7 @@ def _tried(what: str, call: Callable[[], object]) -> Any:
 
 
 def _refuse(what: str, error: BaseException) -> NoReturn:
-    """Says what failed and where in the user's code."""
+    """Gives the failure and its place in the user's code."""
     import traceback
 
     if isinstance(error, SyntaxError):

@@ -61,7 +61,7 @@ class Copy(NamedTuple):
 
 
 class Reclaim(NamedTuple):
-    """Moves what is valid in a block to a stream, then erases the block."""
+    """Moves the valid pages of a block to a stream, then erases the block."""
 
     block: int
     to: int = GC

@@ -1,4 +1,4 @@
-"""The code of a policy: a digest of its files, if they hold what is in memory."""
+"""The code of a policy: a digest of its files, if they hold the code in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _read: dict[str, tuple[ModuleSpec | None, bytes]] = {}
 
 
 def digest_of_module(module: ModuleType) -> str | None:
-    """The digest of a module and of what it imports from its own package or folder.
+    """The digest of a module and of its imports from its own package or folder.
 
     None if the code in memory is not, or no longer, that of the files. Of one file, the digest is
     that of the command `sha256sum`.
@@ -71,7 +71,7 @@ def _home(value: object) -> str:
 
 
 def _is_current(module: ModuleType, content: bytes) -> bool:
-    """Whether a module in memory is what its file holds now."""
+    """Whether a module in memory equals its file now."""
     spec, before = _read.get(module.__name__, (None, b""))
     if spec is not module.__spec__:
         _read[module.__name__] = (module.__spec__, content)

@@ -1,4 +1,4 @@
-"""Pages of results: what was published beside what came out here, plots, and the runs.
+"""Pages of results: published and simulated values, plots, and the runs.
 
     >>> from floatgate import report
     >>> print(*report.KINDS)
@@ -54,8 +54,8 @@ def save_figures(
     """Writes plots as files of their own for a publication, and returns the files.
 
     Args:
-        report: What has the plots.
-        folder: Where they go; it is made if it is not there.
+        report: The report with the plots.
+        folder: The folder of the files; it is made if necessary.
         format: `svg` or `pdf`.
         only: Which ones, as their files are called without number and format
             (`write-amplification`); by default all.
@@ -70,8 +70,8 @@ def save_figures(
 def serve(folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Server:
     """Serves a page of the results in or below folders, also of those that come while it is open.
 
-    Only this machine can open it, at the `address` of what is returned; it ends with
-    `with serve(...) as page:` or `page.close()`.
+    Only this machine can open it, at the `address` of the returned page; it ends with `with
+    serve(...) as page:` or `page.close()`.
 
     Raises:
         InputError: A package of the extra `report` is missing.

@@ -27,9 +27,9 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 def chosen(comparison: Comparison, asked: str) -> Comparison:
     """The runs for which every word holds.
 
-    A word is a part of what a run is called (`greedy`), or compares something that varies or a
-    measure with a value: `victim=greedy`, `spare-factor>0.1`, `waf<2`, `write.p99<=1ms`. Quotes
-    hold words together.
+    A word is a part of a run's name (`greedy`), or compares a varied setting or a measure with a
+    value: `victim=greedy`, `spare-factor>0.1`, `waf<2`, `write.p99<=1ms`. Quotes hold words
+    together.
 
     Raises:
         InputError: A word compares an unknown name, or compares with text that is not a number.

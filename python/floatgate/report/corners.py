@@ -25,8 +25,8 @@ def free_corner(spec: Mapping[str, Any], frame: Frame, needs: Frame) -> str | No
 
     Args:
         spec: A chart of lines and points over two axes of numbers.
-        frame: What lies between its axes.
-        needs: What is to go there.
+        frame: The area between its axes.
+        needs: The size of the legend.
     """
     # Axes end at round numbers, beyond the last point: how far is not known, so nothing is near.
     wide, high = 1.1 * needs.width / frame.width, 1.1 * needs.height / frame.height

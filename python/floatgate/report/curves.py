@@ -1,4 +1,4 @@
-"""Plots with a line for each run: distributions, percentiles, and what happened over time."""
+"""Plots with a line for each run: distributions, percentiles, and events over time."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _least(beyond: Sequence[float]) -> float:
 
 
 def percentiles(plot: Plot, names: Names) -> Iterator[Drawn]:
-    """The tail: p50 to p99.99, each a tenth of what the one before leaves."""
+    """The tail: p50 to p99.99, each a tenth of the rest that the one before leaves."""
     import altair as alt
 
     shown, few, labels = _lines(names)
@@ -342,7 +342,7 @@ def _wear_range(title: str, names: Names) -> Drawn:
 def _lines(names: Names) -> tuple[list[int], str, dict[int, str]]:
     """The runs to draw, a sentence where that is not all of them, and how they are called.
 
-    Of many, some evenly from the first to the last: what varies first varies slowest.
+    Of many, some evenly from the first to the last: the axis that comes first varies slowest.
     """
     labels = {group[0]: label for label, group in names.places().items()}
     firsts = list(labels)

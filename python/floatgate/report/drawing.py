@@ -30,7 +30,7 @@ BARS = 12
 
 
 class Drawn(NamedTuple):
-    """A plot and what is to be seen in it; `spec` is None where `says` tells why it is left out."""
+    """A plot and its description; if it is left out, `spec` is None and `says` the reason."""
 
     kind: str
     title: str
@@ -54,7 +54,7 @@ def drawn(
 
 
 def left_out(kind: str, title: str, says: str) -> Drawn:
-    """A plot that is not there, and why."""
+    """A plot that is left out, and the reason."""
     return Drawn(kind, title, says, None)
 
 
@@ -62,7 +62,7 @@ def chart(rows: Sequence[Mapping[str, Any]], height: object = HEIGHT) -> Chart:
     """A chart of these rows, as wide as its place."""
     import altair as alt
 
-    # Inline data as plain values: altair limits the rows only of what it converts itself.
+    # Inline data as plain values: altair limits the rows only of data that it converts itself.
     made: alt.Chart = alt.Chart(alt.InlineData(values=list(rows)))
     return made.properties(width="container", height=height)
 
@@ -92,7 +92,7 @@ def chosen(field: str) -> Chart:
 
 
 def faded(param: Chart) -> Chart:
-    """The opacity of what is chosen, and of the rest."""
+    """The opacity of the chosen marks, and of the rest."""
     import altair as alt
 
     return alt.when(param).then(alt.value(1)).otherwise(alt.value(0.15))
@@ -166,7 +166,7 @@ def file_name(number: int, plot: Drawn) -> str:
 
 
 def sentence(*parts: str) -> str:
-    """Sentences behind one another; what is empty is left out."""
+    """Sentences behind one another; empty ones are left out."""
     return " ".join(part for part in parts if part)
 
 

@@ -78,10 +78,10 @@ def _words(plot: Drawn) -> Iterator[Words]:
 
 
 def _named(plots: Mapping[str, Drawn], only: Sequence[str]) -> dict[str, Drawn]:
-    """The plots that are wanted, by the names of their files; each is called as its file is.
+    """The requested plots, by the names of their files; each is called as its file is.
 
     Raises:
-        InputError: One is not there.
+        InputError: One does not exist.
     """
     names = {file: _called(file) for file in plots}
     for name in only:

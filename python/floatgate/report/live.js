@@ -1,4 +1,4 @@
-  // The page asks what is new, and draws it from the parts of a report.
+  // The page asks for news, and draws them from the parts of a report.
   const [where, set, content, wrong, count] = ["where", "set", "content", "wrong", "count"].map((id) => document.getElementById(id));
   let seen = "", waitingFor = 0, asking = 0;
 
@@ -61,12 +61,12 @@
       const state = await answer.json();
       if (mine !== asking) return;
       await show(state);
-      // Drawing for readers may not take from the runs what they need.
+      // Drawing for readers may not take resources from the runs.
       wait = Math.max(wait, 5000 * (state.seconds || 0));
     } catch {
       if (mine !== asking) return;
       wrong.hidden = false;
-      wrong.textContent = "floatgate has ended, or does not answer: this is what it said last.";
+      wrong.textContent = "floatgate has ended, or does not answer: this is its last message.";
       wait = 5000;
     }
     waitingFor = setTimeout(ask, document.hidden ? 5 * wait : wait);

@@ -1,4 +1,4 @@
-"""A page of stored results that follows what comes, from the parts of a report."""
+"""A page of stored results that follows new ones, from the parts of a report."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class Live:
 
         Args:
             folders: Where results lie.
-            title: What the page is called.
+            title: The title of the page.
             only: The names of the runs that it shows; by default all.
-            measures: What is looked at first.
+            measures: The measures to look at first.
         """
         self.standing: Standing | None = None
         self.ended = False
@@ -98,7 +98,7 @@ class Live:
         return Server(self.give)
 
     def give(self, path: str, question: Mapping[str, str], nonce: str) -> Answer | None:
-        """The page (`""`), what is new in it (`state`), or runs as a report (`report`)."""
+        """The page (`""`), its news (`state`), or runs as a report (`report`)."""
         if path == "":
             return Answer(self._page(nonce))
         with self._lock:

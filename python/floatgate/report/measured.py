@@ -1,4 +1,4 @@
-"""Plots of one measure: bars by what varied, and lines along something that has numbers."""
+"""Plots of one measure: bars by varied setting, and lines along a setting that has numbers."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _bar_chart(
 
 
 _ROOM = 0.3
-"""Of the longest bar: what a value needs on a narrow screen."""
+"""Of the longest bar: the width that a value needs on a narrow screen."""
 
 
 def _values_on(

@@ -72,7 +72,7 @@ class Sheet:
 
 
 class Point(NamedTuple):
-    """A published number at its place in a plot: what varied there, as in a comparison."""
+    """A published number, and its place in a plot: the varied values, as in a comparison."""
 
     at: Mapping[str, str]
     value: float
@@ -80,7 +80,7 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A line of a report's own: what it is called, and its points."""
+    """A line of a report's own: its name, and its points."""
 
     name: str
     xs: Sequence[float]
@@ -91,12 +91,12 @@ class Plot(NamedTuple):
     """A plot of the runs of a report.
 
     `kind` is one of `floatgate.report.KINDS`. `measure` names a number of a result: a measure by
-    its short name, or the path to it with dots. `x` and `by` are names of what varied: along the
-    axis, and by colour. `points` are drawn beside ours. A plot of the kind `values` has its own
-    numbers in the place of a measure of the runs; there `measure` is what its axis is called.
-    So has one of the kind `curves`, where `x` is what the other axis is called, and `log` names
-    the axes that are logarithmic: `"x"`, `"y"` or `"xy"`. `ratio` says of own numbers that they are
-    factors; a line then shows where nothing differs, as it does for measures that are.
+    its short name, or the path to it with dots. `x` and `by` are names of varied settings: along
+    the axis, and by colour. `points` are drawn beside ours. A plot of the kind `values` has its own
+    numbers in the place of a measure of the runs; there `measure` is the title of its axis. So has
+    one of the kind `curves`. There `x` is the title of the other axis, and `log` names the axes
+    that are logarithmic: `"x"`, `"y"` or `"xy"`. `ratio` says of own numbers that they are factors;
+    a line then shows where nothing differs, as it does for measures that are.
     """
 
     kind: str
@@ -115,7 +115,7 @@ class Report(NamedTuple):
     """A page: prose, tables, plots and sheets over the runs of a comparison, then these runs.
 
     `measures` names numbers of the runs that stand ahead of the usual ones: by a short name, or the
-    path in the result with dots. `says` is what matters, in a sentence or two; it stands first.
+    path in the result with dots. `says` is the main result, in a sentence or two; it comes first.
     `doubt` is how far stand-ins may be off.
     """
 
@@ -143,4 +143,4 @@ KINDS = {
     "values": "numbers of the report's own, as bars by `x` in the colours of `by`",
     "curves": "numbers of the report's own, as lines",
 }
-"""The kinds of plots, each with what it shows."""
+"""The kinds of plots, each with its content in words."""

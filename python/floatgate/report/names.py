@@ -19,10 +19,10 @@ class Names:
 
     Attributes:
         runs: The results.
-        variants: What each has of its own; a workload as its result calls it.
-        varied: What varies, in order.
+        variants: The own values of each; a workload by the name in its result.
+        varied: The settings that vary, in order.
         labels: A short name for each run, its number where that would be long.
-        title: What the parts of a label are: `victim · spare-factor`.
+        title: The meaning of the parts of a label: `victim · spare-factor`.
         place_title: The title of an axis or legend of places: without the seed.
     """
 

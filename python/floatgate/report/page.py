@@ -35,7 +35,7 @@ def html(report: Report, *, nonce: str | None = None) -> str:
     """The page as text; its scripts and styles have the `nonce`, where it is served.
 
     Raises:
-        InputError: There is no run, or a plot names what is not there.
+        InputError: There are no runs, or a plot names a measure or setting that does not exist.
     """
     return pages.render("report/page.html", nonce=nonce, **parts(report))
 
@@ -44,7 +44,7 @@ def parts(report: Report) -> dict[str, Any]:
     """The values that the templates of a report need.
 
     Raises:
-        InputError: There is no run, or a plot names what is not there.
+        InputError: There are no runs, or a plot names a measure or setting that does not exist.
     """
     if not report.runs.runs:
         raise IncompleteError("there is no run to report on")
@@ -139,7 +139,7 @@ def _pictures(names: Names) -> list[tuple[str, dict[str, Any]]]:
 
 
 def usual_title(comparison: Comparison) -> str:
-    """Drive, workload and what varied; `A stored run` could be anything."""
+    """Drive, workload and varied settings; `A stored run` could be anything."""
     runs = comparison.runs
     if not runs:
         return "No runs"
@@ -175,7 +175,7 @@ def data(names: Names) -> dict[str, Any]:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """By path what all rows share, and a list of what each has of its own."""
+    """By path the values that all rows share, and a list of the own values of each."""
     paths = list(dict.fromkeys(path for row in rows for path in row))
     table = {path: [row.get(path) for row in rows] for path in paths}
     shared = {path: values[0] for path, values in table.items() if _all_equal(values)}
@@ -230,7 +230,7 @@ def _row(finding: Finding) -> _Row:
 
 
 def difference(finding: Finding) -> str:
-    """Ours to what was published: in percent, shares in percentage points, texts same or not.
+    """Our number to the published one: in percent, shares in percentage points, texts same or not.
 
     >>> difference(Finding("WAF", "Fig. 7", 2.0, 2.1)), difference(Finding("WAF", "", None, 2.1))
     ('+5.0 %', '')
@@ -388,7 +388,7 @@ def ranges(numbers: Sequence[int]) -> str:
 _Origins = list[tuple[str, list[tuple[str, str]]]]
 
 _DIGESTS = ("build", "SHA-256 of the trace", "configuration", "run")
-"""These identify; what people read stands apart from them."""
+"""These identify; the names for people are separate."""
 
 
 def _provenance(names: Names) -> tuple[_Origins, _Origins]:
@@ -427,7 +427,7 @@ def _provenance(names: Names) -> tuple[_Origins, _Origins]:
 
 
 def _commands(names: Names) -> list[tuple[str, str]]:
-    """How each run is had again from the settings that all share, with what it has of its own."""
+    """The command that repeats each run, from the settings that all share and its own."""
     configs = [run.data["provenance"]["config"] for run in names.runs]
     shared = common(configs)
     commands = []

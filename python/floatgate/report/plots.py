@@ -31,10 +31,11 @@ _MEASURES = 4
 
 
 def draw(report: Report, names: Names) -> list[Drawn]:
-    """Every plot, or what stands for it where the runs do not have it.
+    """Every plot, or its replacement if the runs do not have it.
 
     Raises:
-        InputError: A plot is of no kind that there is, or names what is not there.
+        InputError: There is no such kind of plot, or a plot names a measure or setting that does
+            not exist.
     """
     for plot in report.plots:
         if plot.kind not in _DRAW:

@@ -51,7 +51,7 @@
     return b / a;
   };
 
-  // The value of a path in a run: what all runs share stands once.
+  // The value of a path in a run: values that all runs share are stored once.
   const value = (table, path, run) => path in table.own ? table.own[path][run] : table.same[path];
 
   const fill = (id, table, a, b, words, only, compare) => {

@@ -1,4 +1,4 @@
-"""Plots of what a whole is made of: a bar for each run, its parts stacked."""
+"""Plots of the parts of a whole: a bar for each run, its parts stacked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a stored run, brought down to what a plot can show.
+"""The tables of a stored run, reduced to the points that a plot can show.
 
 Every number is one of the table, or a sum or mean over its rows; how many there are does not depend
 on the length of the run.
@@ -29,7 +29,7 @@ PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.
 
 
 class Curve(NamedTuple):
-    """A distribution: shares of what lies at or below each value. `recorded` if from all rows."""
+    """A distribution: the share of values up to each value. `recorded` if from all rows."""
 
     values: list[float]
     shares: list[float]
@@ -99,7 +99,7 @@ def thinned(values: Sequence[float], counts: Sequence[int], least: Sequence[floa
     for value, count in zip(values, counts, strict=True):
         below += count
         share = below / total
-        # A point where a wanted share is reached, so that none is lost between two.
+        # A point at which a requested share is reached, so that none is lost between two.
         if share >= wanted[at] or below == total:
             points.append((float(value), share))
             while at < len(wanted) - 1 and wanted[at] <= share:
@@ -108,7 +108,7 @@ def thinned(values: Sequence[float], counts: Sequence[int], least: Sequence[floa
 
 
 class Series(NamedTuple):
-    """Over time, in stretches: where each begins (s), and by name what happened in it."""
+    """Over time, in intervals: the begin of each (s), and by name its events."""
 
     start: list[float]
     width: list[float]

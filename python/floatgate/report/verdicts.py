@@ -19,15 +19,15 @@ KINDS: Mapping[str, str] = {
     "input": "given to the model or fitted, so that it can only agree",
     "follows": "computed from the inputs of the study without a run, and demanded equal",
     "check": "a row that no change of policy can undo, or a run beside a formula",
-    "beyond": "what the publication does not claim",
+    "beyond": "not claimed by the publication",
 }
 """The kinds of rows. Only outputs are counted as facts."""
 
 BAND = 0.1
-"""How far a number may be from the published one, as a share of it, where nothing else is said."""
+"""The distance to a published number, as a share of it, that counts as agreement by default."""
 
 EQUAL = 0.01
-"""The same for a number that follows from the inputs: the rounding of what was printed."""
+"""The same for a number that follows from the inputs: the rounding of the printed one."""
 
 POINTS = 0.05
 """The same for shares and changes, which are compared by their difference."""

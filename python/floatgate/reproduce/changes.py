@@ -1,8 +1,7 @@
-"""Changes of policies that undo what a study reproduces: the proof that its rows can fail.
+"""Changes of policies that undo a reproduced result: the proof that its rows can fail.
 
-A study lists them in `changes.toml`: what each change is called, which policies it puts in the
-place
-of others, and which rows then have to differ. A row that agrees although no change can undo it says
+A study lists them in `changes.toml`: the name of each change, the policies that it replaces and by
+which, and the rows that then have to differ. A row that agrees although no change can undo it says
 nothing of a policy, so it becomes a check.
 """
 

@@ -29,7 +29,7 @@ def report_of(
     plots: Sequence[Plot] = (),
     sheets: Sequence[Sheet] = (),
 ) -> Report:
-    """The report of an experiment: what it publishes, then what an analysis has found."""
+    """The report of an experiment: its published numbers, then the findings of an analysis."""
     rows = findings(experiment, comparison)
     own = [Table("Published and found", rows)] if rows else []
     drawn = list(_plots(experiment, comparison))
@@ -73,7 +73,7 @@ Column = Published | Sequence[Published] | Callable[[Taken], str]
 
 
 class Evidence:
-    """The runs of an experiment by what they carry, never by what they lack.
+    """The runs of an experiment by the settings that they carry, never by those that they lack.
 
     Without a comparison they are the planned ones, which have no result yet.
     """
@@ -190,7 +190,7 @@ class Evidence:
         """A row for each setting of the axes, and in each column a claim over its runs.
 
         A column's own `where` stands above that of its row; runs that carry `base` have no row.
-        Axes may come with what their columns are called.
+        Axes may come with the titles of their columns.
         """
         heads = axes if isinstance(axes, Mapping) else {a: a.rpartition(".")[2] for a in axes}
         rows = {}
@@ -239,7 +239,7 @@ class Evidence:
     def _ours(
         self, claim: Published, pairs: Sequence[tuple[Taken, ...]]
     ) -> tuple[float | None, list[Taken], list[str]]:
-        """Our number, the runs that it rests on, and what is to be said of it."""
+        """Our number, the runs that it rests on, and the note about it."""
         found = _each(claim, pairs)
         values = [value for value, _ in found]
         notes = (
@@ -255,7 +255,9 @@ class Evidence:
         ours = OVER[claim.over](values)
         if claim.span and not claim.span[0] <= ours <= claim.span[1]:
             bounds = f"{number(claim.span[0])} to {number(claim.span[1])}"
-            notes.append(f"{number(ours)} came out, which is impossible: it lies within {bounds}")
+            notes.append(
+                f"{number(ours)} was simulated, which is impossible: it lies within {bounds}"
+            )
             return None, [], notes
         return ours, [taken for _, each in found for taken in each], notes
 
@@ -273,7 +275,7 @@ _Plan = Mapping[tuple[str, ...], Mapping[tuple[str, ...], Mapping[str, str]]]
 
 
 def _plan(planned: Iterable[Mapping[str, str]], varied: Iterable[str]) -> _Plan:
-    """Planned runs by what they have of that which varies, and by its values."""
+    """Planned runs by their varied settings, and the values of these."""
     plan: dict[tuple[str, ...], dict[tuple[str, ...], Mapping[str, str]]] = {}
     for names in planned:
         keys = tuple(name for name in varied if name in names)
@@ -284,8 +286,8 @@ def _plan(planned: Iterable[Mapping[str, str]], varied: Iterable[str]) -> _Plan:
 def _carried(variant: Mapping[str, str], plan: _Plan) -> Mapping[str, str]:
     """All that a run carries by its plan, of two equal ones by the names of both.
 
-    A comparison leaves out what is the same for all of its runs, and has for every run what only
-    some of them are set to.
+    A comparison leaves out settings that are the same for all of its runs, and shows for every run
+    those that only some of them have.
     """
     for keys, of in plan.items():
         if names := of.get(tuple(variant.get(key, "") for key in keys)):
@@ -304,7 +306,7 @@ def _labels(label: str) -> Sequence[str]:
 
 
 def _is_of(names: Mapping[str, str], claim: Published) -> bool:
-    """Whether a claim takes what carries these names, or compares with it."""
+    """Whether a claim takes runs with these names, or compares with them."""
     return any(
         all(
             any(same_value(label, one) for label in _labels(names.get(name, "")) for one in several)
@@ -338,7 +340,7 @@ def _number(claim: Published, run: Result) -> float | None:
 
 
 def _formed(claim: Published, numbers: Sequence[float | None]) -> float | None:
-    """The number of a run, or what it is to the other's."""
+    """The number of a run, or its ratio or difference to the other's."""
     ours, *others = numbers
     if ours is None or not others:
         return ours
@@ -358,7 +360,7 @@ def _unit(claim: Published) -> str:
 
 
 def findings(experiment: Experiment, comparison: Comparison) -> list[Finding]:
-    """The rows of what an experiment says was published; `ours` is None without its runs."""
+    """The rows of the published numbers of an experiment; `ours` is None without its runs."""
     return Evidence(experiment, comparison).findings(experiment.published)
 
 
@@ -387,7 +389,7 @@ def quotient(above: str | Measure, below: str | Measure) -> Measure:
 
 
 def curve(name: str, xs: Sequence[float], of: Callable[[Any], float]) -> Curve:
-    """A line through what a function gives."""
+    """A line through the values of a function."""
     return Curve(name, xs, [of(x) for x in xs])
 
 
@@ -440,7 +442,7 @@ def save(report: Report, page: Path) -> None:
 
 
 def table_text(table: Table) -> str:
-    """A table as text: what | paper | ours | difference | verdict, and below it what rows note.
+    """A table as text: what | paper | ours | difference | verdict, and below it the notes of rows.
 
     >>> rows = [Finding("greedy", "", 2.6, 2.613), Finding("x", "", "y", 1, note="by eye")]
     >>> print(table_text(Table("WAF", rows)))

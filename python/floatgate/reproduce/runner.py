@@ -32,13 +32,13 @@ from floatgate.workloads.stand_ins import expectation
 FILE = "experiment.toml"
 PAGE = "report.html"
 MEASURED = "measured.json"
-"""Beside the runs of a study: what else its claims rest on, by name (`Analysis.measured`)."""
+"""The measurements other than runs that a study's claims rest on, by name (`Analysis.measured`)."""
 VERDICTS = Path(__file__).parent / "verdicts.json"
 """The verdicts of each study's facts, by form, as of the version that it names."""
 
 
 class Reproduction(NamedTuple):
-    """The results. `missed` has, in words, what does not lie within its stated tolerance."""
+    """The results. `missed` has, in words, the numbers outside their stated tolerance."""
 
     report: Report
     page: Path
@@ -100,8 +100,8 @@ def reproduce(
         workers: As for `floatgate.sweep`; likewise `executor` and `progress`.
         executor: Where to run instead of on this machine.
         progress: Called about ten times a second with the progress of all runs.
-        policies: Policies to run in the place of others, both as texts: what a change of
-            `changes.toml` says. The rows then show what the change does to them.
+        policies: Policies to run in the place of others, both as texts: those of a change of
+            `changes.toml`. The rows then show the effect of the change on them.
 
     Raises:
         InputError: There is no such experiment, a run could not start, or all runs failed.
@@ -167,7 +167,7 @@ def analysed(name: str, comparison: Comparison, study: Study) -> Analysis:
 
 
 def prepared(experiment: Experiment, traces: Folders, folder: Path) -> Experiment:
-    """The experiment with what its own module makes for its runs in a folder, if it does."""
+    """The experiment with the files, if any, that its own module makes in a folder."""
     prepare = _of_module(experiment.name, "prepare")
     if prepare is None:
         return experiment
@@ -176,7 +176,7 @@ def prepared(experiment: Experiment, traces: Folders, folder: Path) -> Experimen
 
 
 def claims_of(experiment: Experiment) -> list[Published]:
-    """The claims that an experiment and its own module make of runs by name."""
+    """The claims of an experiment and its own module about runs, by name."""
     claims = _of_module(experiment.name, "claims")
     return [*experiment.published, *(claims(experiment) if claims else ())]
 

@@ -1,1 +1,1 @@
-"""Results: what a run gave, where it is stored, and several side by side."""
+"""Results: the numbers of a run, where it is stored, and several runs compared."""

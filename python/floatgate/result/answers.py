@@ -11,7 +11,7 @@ from floatgate.words import duration, short, size, three
 
 
 def answer(result: Result) -> list[str]:
-    """The rate, how long reads and writes took and what most of that was, write amplification."""
+    """The rate, the times of reads and writes with their main part, and write amplification."""
     seconds, host = result.simulated_seconds, result.host
     said = []
     # A flush alone, such as that with which a server ends, asks nothing of the drive.
@@ -24,7 +24,7 @@ def answer(result: Result) -> list[str]:
         requests = host.all.requests
         rate = short(float(f"{requests / seconds:.3g}"))
         served = "requests a second were served"
-        done = served if closed or behind else "requests a second came"
+        done = served if closed or behind else "requests a second arrived"
         few = _few(requests, "request")
         said.append(f"{rate} {done} ({size(host.all.bytes / seconds)}/s){few}.")
     if trimmed := host.trim.bytes:
@@ -43,8 +43,8 @@ def answer(result: Result) -> list[str]:
 
 
 ENOUGH = 1_000
-"""Requests, or pages that the host wrote: a rate or a write amplification of fewer is told with how
-many they were."""
+"""Requests, or pages that the host wrote: a rate or a write amplification of fewer is shown with
+their number."""
 
 
 def amplification(result: Result) -> str:
@@ -74,7 +74,7 @@ def because(cause: str, share: float) -> str:
 
 
 def _why(host: Mapping[str, Any]) -> str:
-    """Why p99 is what it is: where the time of the slowest requests went."""
+    """The cause of p99: the parts of the time of the slowest requests."""
     because = slow_because(host)
     share = host["slowest"]["requests"] / host["requests"] if because else 1.0
     # If many are as slow, the mean has given the cause.

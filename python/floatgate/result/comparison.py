@@ -59,7 +59,7 @@ class Comparison:
     def of(
         cls, variants: Sequence[Mapping[str, str]], outcomes: Sequence[Result | Failure]
     ) -> Comparison:
-        """Sorts what became of each variant into results and failures."""
+        """Sorts the outcome of each variant into results and failures."""
         pairs = list(zip(variants, outcomes, strict=True))
         done = [(variant, o) for variant, o in pairs if isinstance(o, Result)]
         failed = [
@@ -109,7 +109,7 @@ class Comparison:
         return json.dumps(self.data, indent=1)
 
     def frame(self, *, provenance: bool = False) -> pl.DataFrame:
-        """One row per run: what varied, then every number of the result as in `Result.frame`.
+        """One row per run: its varied settings, then its numbers as in `Result.frame`.
 
         `frame().to_pandas()`, `.write_csv(path)` and `.write_excel(path)` carry it on.
 

@@ -1,4 +1,4 @@
-"""The conclusions of a comparison in words: only what seeds cannot explain by chance."""
+"""The conclusions of a comparison in words: only those that seeds cannot explain by chance."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ _NAMED = 3
 
 
 def _groups(comparison: Comparison, measure: Measure, runs: Sequence[int]) -> list[Group]:
-    """The runs by what varied but the seed, with enough seeds; none if one has no such number."""
+    """The runs by varied settings, with enough seeds; empty if one lacks the number."""
     found: dict[tuple[tuple[str, str], ...], list[float]] = {}
     for i in runs:
         value = measure.of(comparison.runs[i])

@@ -52,8 +52,8 @@ class Shape(NamedTuple):
 class Field(NamedTuple):
     """One key: a section, a field of a table, or a name of a list.
 
-    `since` is `start`, or `later, 0` and `later, null` for what earlier results lack: they count as
-    having zero, or null.
+    `since` is `start`, or `later, 0` and `later, null` for numbers that earlier results lack: they
+    count as having zero, or null.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Field(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of a result: what it is, and its keys."""
+    """A table of a result: its content, and its keys."""
 
     about: str
     fields: Sequence[Field]
@@ -156,7 +156,7 @@ def warnings() -> Sequence[Code]:
 
 
 def zero(shape: Shape) -> Any:
-    """Zero, no text, no entries: what stands there if nothing happened."""
+    """Zero, no text, no entries: the values if nothing happened."""
     if shape.fields:
         return {each.name: each.empty() for each in shape.fields if not each.optional}
     return {

@@ -100,7 +100,7 @@ def settle(path: Path) -> None:
 
 
 _UNFINISHED = ".unfinished-"
-"""Begins the name of what is there only while a process is at work; see `unfinished`."""
+"""Begins the name of a file that exists only while a process is at work; see `unfinished`."""
 
 
 def unfinished(name: str) -> str:
@@ -174,7 +174,7 @@ def _first_that_exists(folder: Path) -> Path:
 
 
 def prepare_folder(folder: Path) -> list[Path]:
-    """As `make_folder`, for results; what killed processes have left in the folder goes.
+    """As `make_folder`, for results; files that killed processes left in the folder are deleted.
 
     Raises:
         InputError: None can be stored there.
@@ -195,7 +195,7 @@ def prepare_folder(folder: Path) -> list[Path]:
 
 
 def make_folder(folder: Path) -> list[Path]:
-    """Makes a folder and those above it; returns the ones that were not there, innermost first."""
+    """Makes a folder and those above it; returns the new ones, innermost first."""
     missing = []
     while not folder.exists():
         missing.append(folder)

@@ -24,7 +24,7 @@ CHOICES = (*TABLES, "snapshots")
 """The tables that can be chosen."""
 
 SEAL = "stored"
-"""The key of `result.json` that says what was stored: see `sealed`."""
+"""The key of `result.json` with the digests of the stored files: see `sealed`."""
 
 
 def sealed(
@@ -59,7 +59,7 @@ def call_also(folder: Path, names: Iterable[str]) -> None:
 
 
 def _digest(value: Mapping[str, Any]) -> str:
-    """The digest of a result, whatever the form of its text; of wall-clock figures, the names."""
+    """The digest of a result, for any form of its text; of wall-clock figures, the names."""
     what = {**value, "timing": sorted(value.get("timing") or ())}
     text = json.dumps(what, sort_keys=True, separators=(",", ":"))
     return engine.sha256(text.encode())
@@ -69,8 +69,8 @@ def altered(value: Mapping[str, Any], seal: Mapping[str, Any] | None) -> str | N
     """Why a result is not the one that was stored, in words; None if it is.
 
     Args:
-        value: The result as it stands in its file, without what later versions add to it.
-        seal: What its file says of what was stored; None says nothing of it.
+        value: The result as in its file, without the numbers that later versions add to it.
+        seal: The list of stored files in its file; None if it has no such list.
     """
     if seal is None:
         return None
@@ -90,7 +90,7 @@ def flaw(
     """The damage of the tables of a stored run, in words; None if they are whole.
 
     Args:
-        seal: What its file says of what was stored.
+        seal: The list of stored files in its file.
         folder: Where it lies.
         tables: The tables that it must have; by default those that it says it has.
     """
@@ -130,7 +130,7 @@ def whole(place: Path) -> dict[str, int]:
 
 
 def names_in(place: Path) -> set[str]:
-    """Under which names the workload of the run in a folder was run."""
+    """The names under which the workload of the run in a folder was run."""
     try:
         value = json.loads(content(place / RESULT))
         name = value["provenance"]["workload"]["name"]

@@ -12,7 +12,7 @@ from floatgate.engine import InputError
 from floatgate.result.files import content, json_of, replace
 
 LIST = "comparison.json"
-"""In a folder of results: which of them were compared, and what varied."""
+"""In a folder of results: the compared runs, and the varied settings."""
 
 SCHEMA = "floatgate.comparison/1"
 
@@ -39,7 +39,7 @@ def read_list(path: Path) -> dict[str, Any]:
 
 
 def _is_whole(runs: list[Any], variants: list[Any], failed: list[Any]) -> bool:
-    """Whether the lists of a `comparison.json` hold what they must."""
+    """Whether the lists of a `comparison.json` are complete."""
     return (
         len(runs) == len(variants)
         and all(isinstance(run, str) and NAME.fullmatch(run) for run in runs)
@@ -54,16 +54,16 @@ NAME = re.compile(r"[0-9a-f]{16}")
 
 
 def is_variant(value: object) -> bool:
-    """Whether this says what is a run's own."""
+    """Whether this names the own settings of a run."""
     return isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
 
 
 SWEEP = "sweep.json"
-"""In a folder of results: which runs an experiment has, and what each is called."""
+"""In a folder of results: the runs of an experiment, and their names."""
 
 
 def read_sweep(path: Path) -> list[tuple[str, Mapping[str, str]]]:
-    """The runs of a `sweep.json` that have names: each with what it is called there.
+    """The runs of a `sweep.json` that have names: each with its name there.
 
     Raises:
         InputError: It cannot be read, or is not a list of results.
@@ -80,14 +80,14 @@ def read_sweep(path: Path) -> list[tuple[str, Mapping[str, str]]]:
 
 
 PLANNED = "planned.json"
-"""In a folder of results while they are made: which runs were asked for, and what each is called.
+"""In a folder of results while they are made: the requested runs, and their names.
 
 It goes when `comparison.json` comes, so it is there where a command was interrupted.
 """
 
 
 def write_planned(folder: Path, runs: Sequence[tuple[str | None, Mapping[str, str]]]) -> None:
-    """Stores what runs are called before they are there; those without a name are left out.
+    """Stores the names of runs before these exist; those without a name are left out.
 
     Raises:
         OSError: It cannot be stored.

@@ -1,4 +1,4 @@
-"""The numbers of a run by name: what each is called, its unit, how it is shown, which is better.
+"""The numbers of a run by name: the title of each, its unit, its format, and its better direction.
 
 A name is a short one of `MEASURES`, such as `write.p99`, or the path of a number in the result with
 dots between its keys: `host.write.latency_ns.p99`.
@@ -24,7 +24,7 @@ from floatgate.words import short
 
 
 class Measure(NamedTuple):
-    """One number of a run: its name, what it is called, how it is found, its unit."""
+    """One number of a run: its name, its title, its path, its unit."""
 
     key: str
     title: str
@@ -84,13 +84,13 @@ FLASH = (
     Measure("moved", "moved pages", _moved, "count"),
     Measure(
         "wear.max",
-        "most worn",
+        "max erases",
         lambda run: float(run.wear.erases.max),
         about="most erases of a block",
     ),
     Measure(
         "wear.spread",
-        "wear spread",
+        "erases, std",
         lambda run: run.wear.erases.stddev,
         about="standard deviation of erases",
     ),
@@ -150,15 +150,15 @@ def find(name: str, runs: Sequence[Result] = ()) -> Measure:
 
 
 def tables(first: Sequence[str] = ()) -> list[tuple[str, list[Measure]]]:
-    """The tables of a page about runs: what is looked at first, by name, then what all have.
+    """The tables of a page about runs: the first measures, by name, then those that all have.
 
     >>> [(title, len(measures)) for title, measures in tables(["waf", "flash.rmw_reads"])]
-    [('Looked at first', 2), ('Host requests: latency from arrival to completion', 9), \
+    [('Chosen measures', 2), ('Host requests: latency from arrival to completion', 9), \
 ('Flash: reclaiming and wear', 7)]
     """
     wanted = dict.fromkeys(first)
     every = (
-        ("Looked at first", [find(name) for name in wanted]),
+        ("Chosen measures", [find(name) for name in wanted]),
         (
             "Host requests: latency from arrival to completion",
             [measure for measure in HOST if measure.key not in wanted],

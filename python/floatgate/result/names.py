@@ -60,7 +60,7 @@ def parted(variants: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
 
 
 def where(some: Sequence[Mapping[str, str]], every: Sequence[Mapping[str, str]]) -> str:
-    """Some of all runs, named by what they have in common where that says which they are.
+    """Some of all runs, named by their common settings if these identify them.
 
     >>> runs = [{"cost": c, "seed": s} for c in ("low", "high") for s in "123"]
     >>> where(runs, runs), where(runs[3:], runs)

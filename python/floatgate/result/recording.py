@@ -29,7 +29,7 @@ from floatgate.result.values import run_id_of
 
 
 class Recording:
-    """Keeps a run in `FOLDER/RUN-ID`; what is not in its place when the context ends is removed.
+    """Keeps a run in `FOLDER/RUN-ID`; unfinished files are removed when the context ends.
 
     Raises:
         InputError: The folder cannot be written to. All methods raise it.
@@ -93,7 +93,7 @@ class Recording:
     def _placed(self, value: Mapping[str, Any], finish: Callable[[], None]) -> Path:
         """Moves the tables that `finish` leaves into the run's folder, then `result.json`.
 
-        That is the mark of a whole run, also after a power cut: whatever it speaks of is on the
+        That is the mark of a whole run, also after a power cut: all files that it names are on the
         disk before it has its name.
         """
         place = self._folder / run_id_of(value)

@@ -23,8 +23,8 @@ class Result(Value):
 
     `result.waf`, `result.host.write.latency_ns.p99`, `result.flash.erase.gc` and so on are the
     numbers of the JSON value; `print(result)` is the page that the command line prints. `folder` is
-    where the result is stored, if it is; `seal`, of one that was read, what its file says of itself
-    and of the tables beside it (see `floatgate.result.folder`).
+    the place of the result, if it is stored. `seal`, of one that was read, is the list in its file
+    of itself and of the tables next to it (see `floatgate.result.folder`).
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Result(Value):
 
     @property
     def run_id(self) -> str:
-        """Names the run by what went in: build, resolved drive, workload and seed."""
+        """Names the run by its inputs: build, resolved drive, workload and seed."""
         return run_id_of(self.data)
 
     def flaw(self, tables: Iterable[str] | None = None) -> str | None:
@@ -96,7 +96,7 @@ class Result(Value):
         """Reads a stored result: its `result.json`, or the folder that holds it.
 
         Raises:
-            InputError: It cannot be read, or lacks what a result of this version has.
+            InputError: It cannot be read, or lacks numbers that a result of this version has.
         """
         path = Path(path)
         return cls.from_file(path / RESULT if path.is_dir() else path)
@@ -106,7 +106,7 @@ class Result(Value):
         """Reads the file of a stored result, and nothing that lies in its place.
 
         Raises:
-            InputError: It cannot be read, or lacks what a result of this version has.
+            InputError: It cannot be read, or lacks numbers that a result of this version has.
         """
         stored = cls.read(shape.value_of(path), path.parent)
         if (why := altered(stored.data, stored.seal)) is not None:
@@ -134,7 +134,7 @@ class Result(Value):
         return self._table("requests")
 
     def series(self) -> pl.DataFrame:
-        """One row per stretch of drive time, with what was counted in it; of a stored result only.
+        """One row per interval of drive time, with its counts; of a stored result only.
 
         Raises:
             InputError: The result has no such table.
@@ -185,7 +185,7 @@ class Result(Value):
         """The file of a table, if it was stored.
 
         Raises:
-            InputError: It is not, or no longer, what was stored.
+            InputError: It differs from the stored one.
         """
         if self.folder is None:
             return None
@@ -230,8 +230,8 @@ class Result(Value):
         be put below each other with `polars.concat`.
 
         Args:
-            provenance: Whether what the run was made of stands behind it too: settings, digests,
-                the workload, and what it took.
+            provenance: Whether the inputs of the run are added: settings, digests, the workload,
+                and the time that it took.
         """
         absent = tuple(f"host.{op}." for op in OPERATIONS if not self.data["host"][op]["requests"])
         row: dict[str, Any] = {"run_id": self.run_id}

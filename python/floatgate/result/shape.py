@@ -180,7 +180,7 @@ def _unlike(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _beyond(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Whole numbers that fit in no table, wherever they stand: counters have any name."""
+    """Whole numbers that fit in no table, at any place: counters have any name."""
     for path, number in flat(value):
         if isinstance(number, int) and not _is_sane(number):
             yield path, "is not a number that a result has"

@@ -32,13 +32,13 @@ def results(folders: Folders = "floatgate-results") -> pl.DataFrame:
         folders: A folder, or several.
 
     Raises:
-        InputError: A folder is not there, or a result cannot be read.
+        InputError: A folder does not exist, or a result cannot be read.
     """
     return _table(list(_stored(folders)))
 
 
 _Row = tuple[Path, Result, Mapping[str, str]]
-"""A stored run: its folder, its result, and what it was called."""
+"""A stored run: its folder, its result, and its name."""
 
 
 def _table(rows: Sequence[_Row]) -> pl.DataFrame:
@@ -155,7 +155,7 @@ def query(
 
 
 def _check_question(sql: str) -> None:
-    """Refuses what is not a question.
+    """Refuses a statement that is not a question.
 
     >>> _check_question("DROP TABLE runs")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):

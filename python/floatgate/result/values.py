@@ -115,7 +115,7 @@ def identity(
     build: str,
     years: Mapping[str, Any] | None = None,
 ) -> str:
-    """The name of a run, from what is known of it before it starts.
+    """The name of a run, from the facts before it starts.
 
     `workload` has at least `name`, `format`, `sha256`, `reading` and `stand_in`; `years` says how
     much of the drive was simulated in a run that is to name years.
@@ -169,7 +169,7 @@ def largest(split: Mapping[str, float]) -> tuple[str, float] | None:
 
 
 def flat(value: object, path: str = "", *, lists: bool = False) -> Iterator[tuple[str, Any]]:
-    """Every value of nested tables with its path, `host.write.bytes`; lists if they are wanted."""
+    """Every value of nested tables with its path, `host.write.bytes`; lists on request."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from flat(inner, f"{path}.{key}" if path else key, lists=lists)

@@ -1,4 +1,4 @@
-"""Runs that do not depend on each other: check all, take what is there, carry out the rest, gather.
+"""Independent runs: check all, take existing results, carry out the rest, gather.
 
 `floatgate.compare` and `floatgate.sweep` differ in how the runs are named, not in this.
 """
@@ -87,8 +87,8 @@ def check(
     """Each job: its resolved drive, its name, the preconditioned drive that it needs.
 
     Args:
-        jobs: What is to run.
-        varied: For each of them, what is its own, for messages.
+        jobs: The jobs to run.
+        varied: The own settings of each, for messages.
         progress: Called while workloads are gone through.
 
     Raises:
@@ -128,7 +128,7 @@ def check(
 def together(
     plans: Sequence[Checked], varied: Sequence[Mapping[str, str]]
 ) -> tuple[list[Checked], list[Mapping[str, str]]]:
-    """Runs of one name as one, which is called what all of them are.
+    """Runs of one name as one, which has the names of all of them.
 
     Two traces of the same bytes under two names are the same requests, so they are one run.
     """
@@ -203,7 +203,7 @@ def carry_out(
     executor: Executor | None,
     progress: Report | None,
 ) -> Comparison:
-    """Carries out what is not there yet; the results of all, in their order.
+    """Carries out the missing runs; the results of all, in their order.
 
     Raises:
         InputError: Nothing can be stored in `out`.
@@ -365,12 +365,12 @@ class _Tally:
 
 @contextmanager
 def _folder(out: str | None) -> Iterator[None]:
-    """A folder for results; what was made for it and has remained empty goes again."""
+    """A folder for results; new folders that have remained empty are deleted."""
     made = [] if out is None else prepare_folder(Path(out))
     try:
         yield
     finally:
-        # Names of runs that are not there are of no use.
+        # Names of runs that do not exist are of no use.
         if out is not None and not any(Path(out).glob(f"[!.]*/{RESULT}")):
             with suppress(OSError):
                 (Path(out) / PLANNED).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The folder in which preconditioned drives, and what is known of traces, are kept between runs.
+"""The folder that keeps preconditioned drives, and facts of traces, between runs.
 
 It is a marked folder of floatgate's own within the folder that the user names. The engine frees
 space only there, and only files with its own names (`crates/python/src/cache.rs`).
@@ -17,7 +17,7 @@ NAME = "floatgate-cache"
 """The name of the folder."""
 
 _TAG = "CACHEDIR.TAG"
-# The first line is what backup programs look for: https://bford.info/cachedir/.
+# Backup programs look for the first line: https://bford.info/cachedir/.
 _MARK = """Signature: 8a477f597d28d172789f06886806bc55
 # floatgate keeps files here that it can reproduce. This folder may be deleted at any time.
 """

@@ -46,18 +46,18 @@ def compare(
         seed: `[1, 2, 3]` or `"1,2,3"`.
         steady: Whether drives are filled and aged first, as for `floatgate.run`.
         out: The folder that each run is stored in while it goes on, as `floatgate.run` does, and at
-            the end the list of them as `comparison.json`. A run that is there already is taken
-            as it is.
+            the end the list of them as `comparison.json`. A run that exists already is taken as it
+            is.
         record: Which tables are stored, as for `floatgate.run`.
         workers: How many processes work at a time, by default one for each core; 1 stands for
             this process itself.
         executor: Where to run instead of on this machine.
         progress: Called some ten times a second with how far all runs have come, also while they
             are checked.
-        **reading: How traces are read, and what is done to them (docs/traces.md):
+        **reading: Options of reading traces, and of changing them (docs/traces.md):
 
     Returns:
-        The results, in the order of the values whatever ended first. A run that fails is in
+        The results, in the order of the values, not of their ends. A run that fails is in
         `failed`; the others go on. Traces of the same bytes are one run, which has all their names.
 
     Raises:

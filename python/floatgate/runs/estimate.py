@@ -112,7 +112,7 @@ def _work(plan: Checked) -> _Work:
     physical, logical = _pages(config)
     geometry = config["geometry"]
     marks = config["ftl"]["gc"]
-    # Of each plane, what is free and the open blocks take no part in garbage collection.
+    # The free blocks of each plane and the open ones take no part in garbage collection.
     aside = (marks["start"] + marks["stop"]) / 2 + 0.5
     fill, age = config["precondition"]["fill"], config["precondition"]["age"]
     filled = {"full": 1.0, "touched": 0.0, "none": 0.0}.get(fill, fill) * logical

@@ -59,7 +59,7 @@ def run(
             requests or page writes done, how many there are (None if unknown, as for `ageing`) and
             the simulated time in ns. Stages are `opening`, `reading`, `filling` and `ageing` while
             the drive is preconditioned, and `running`.
-        **reading: How a trace is read, and what is done to it (docs/traces.md):
+        **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
         The result. A drive that wears out is a result too: `result.end` says so.

@@ -41,8 +41,8 @@ class Experiment(experiments.Experiment):
     >>> Experiment.parse(experiment.to_toml()) == experiment
     True
 
-    docs/experiments.md says what every key means; the arguments here are those keys. `folder` is
-    where relative names of drive files and traces are looked for.
+    docs/experiments.md explains every key; the arguments here are those keys. `folder` is where
+    relative names of drive files and traces are looked for.
 
     Raises:
         ConfigError: Every mistake in it, with lines if it comes from a file.
@@ -56,12 +56,12 @@ class Experiment(experiments.Experiment):
         executor: Executor | None = None,
         progress: Callable[[Standing], object] | None = None,
     ) -> Comparison:
-        """Makes the runs that are not there yet: see `floatgate.sweep`."""
+        """Makes the missing runs: see `floatgate.sweep`."""
         return sweep(self, out=out, workers=workers, executor=executor, progress=progress)
 
 
 class Prepared(NamedTuple):
-    """An experiment that has been checked: every run, and what is its own."""
+    """An experiment that has been checked: every run, and its own settings."""
 
     experiment: experiments.Experiment
     plans: Sequence[Checked]
@@ -69,7 +69,7 @@ class Prepared(NamedTuple):
     out: str
 
     def done(self) -> int:
-        """How many runs are there already."""
+        """The number of existing runs."""
         return sum(finished(plan.job) is not None for plan in self.plans)
 
 
@@ -83,7 +83,7 @@ def sweep(
     executor: Executor | None = None,
     progress: Callable[[Standing], object] | None = None,
 ) -> Comparison:
-    """Makes the runs of an experiment that are not there yet.
+    """Makes the missing runs of an experiment.
 
     Every run is checked before the first starts, and stored as soon as it is done. A sweep that was
     stopped goes on where it was: a finished run is never repeated.
@@ -92,7 +92,7 @@ def sweep(
         experiment: An experiment, or its file (see docs/experiments.md).
         quick: Make its quick form.
         out: The folder of the results, by default `floatgate-results/NAME`. Besides the runs it has
-            `sweep.json`, which says what each run is called, and at the end `comparison.json`.
+            `sweep.json`, with the name of each run, and at the end `comparison.json`.
         traces: Where traces of the catalogue lie, if the experiment does not say it.
         workers: How many processes work at a time, by default one for each core; 1 stands for
             this process itself.
@@ -162,7 +162,7 @@ def carry_on(
     executor: Executor | None = None,
     progress: Callable[[Standing], object] | None = None,
 ) -> Comparison:
-    """Makes the runs that are not there yet."""
+    """Makes the missing runs."""
     _write_list(prepared)
     return carry_out(
         prepared.plans,

@@ -26,7 +26,7 @@ Seeds = int | str | Iterable[int] | None
 class Axis(NamedTuple):
     """One thing that a run needs, and the values that it takes in turn.
 
-    `name` is what people call it: `drive`, `workload`, a policy's family, a setting's key, `seed`.
+    `name` is its name for people: `drive`, `workload`, a policy's family, a setting's key, `seed`.
     """
 
     kind: str
@@ -39,7 +39,7 @@ class Axis(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """The parts of one run of a comparison. `varied` has what differs between the runs."""
+    """The parts of one run of a comparison. `varied` has the differences between the runs."""
 
     drive: str
     workload: str
@@ -50,7 +50,7 @@ class Variant(NamedTuple):
 
 
 def expand(drive: Names, workload: Names, policy: Lists, set: Lists, seed: Seeds) -> list[Variant]:
-    """Every combination of the values given; what is named first varies slowest.
+    """Every combination of the values given; the one named first varies slowest.
 
     Raises:
         InputError: A list has an empty place, something is given twice, or a seed is not valid.
@@ -95,19 +95,19 @@ def split(text: str) -> list[str]:
             parts.append(text[start:at])
             start = at + 1
     if quote or depth:
-        return [text.strip()]  # Not a list: the reader of the value reports what is wrong with it.
+        return [text.strip()]  # Not a list: the reader of the value reports its mistakes.
     return [part.strip() for part in [*parts, text[start:]]]
 
 
 def folder_name(variants: Sequence[Variant]) -> str:
-    """A folder's name for the results: what was compared, and by what.
+    """A folder's name for the results: the compared values, and the setting that varies.
 
     >>> folder_name(expand("agcr", "traces/hm_0.csv.gz", "victim=greedy,fifo", (), None))
     'compare-agcr-hm_0-by-victim'
     """
     parts = ["compare"]
     for several in ({v.drive: 0 for v in variants}, {v.workload: 0 for v in variants}):
-        # Neither the path of a file nor its suffixes say what it is.
+        # Neither the path of a file nor its suffixes count.
         parts.append("+".join(re.sub(r"(?<=.)\..*", "", os.path.basename(n)) for n in several))
     names = [name for name in variants[0].varied if name not in ("drive", "workload")]
     if names:

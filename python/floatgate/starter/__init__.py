@@ -19,7 +19,7 @@ def write(folder: str | os.PathLike[str]) -> list[Path]:
     """Writes the files into a folder, and returns their paths. Nothing is replaced.
 
     Raises:
-        InputError: One of them is there already, or the folder cannot be written.
+        InputError: One of them exists already, or the folder cannot be written.
     """
     targets = [Path(folder) / name for name in NAMES]
     there = [str(path) for path in targets if path.exists()]

@@ -1,4 +1,4 @@
-"""The results of the test bench for a chip, as text. `=` marks what the model was given."""
+"""The results of the test bench for a chip, as text. `=` marks values that the model was given."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def page(found: Mapping[str, Any], *, colour: bool = False) -> str:
         section("Cells, each with a voltage of its own", _cells(found["cells"]), style),
         section("Program disturb", _programs(found), style),
         section("Read disturb", _reads(found["read_disturb"]), style),
-        "= was given to the model, or is an identity of what was; the rest it produces.\n"
-        "docs/bench.md has the procedures, and what is behind each number.",
+        "= was given to the model, or is an identity of given values; the rest it "
+        "produces.\ndocs/bench.md has the procedures, and the source of each number.",
     ]
     return "\n\n".join(sections)
 

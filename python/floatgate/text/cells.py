@@ -53,7 +53,7 @@ def simulated(result: Result, style: Style) -> str:
 
 
 def error_rate(rate: float | None) -> str:
-    """A rate of errors; what no device could show is not told apart.
+    """A rate of errors; differences that no device could show are left out.
 
     >>> error_rate(3.1e-05), error_rate(2e-218), error_rate(0.0), error_rate(None)
     ('3.1e-05', '< 1e-20', '0', '-')

@@ -50,10 +50,10 @@ def page(
     """The whole comparison; measures that no run has are left out.
 
     Args:
-        comparison: What to show.
+        comparison: The comparison to show.
         colour: Whether to use the colours of a terminal.
         bars: The measure drawn as bars; by default the first that there is.
-        first: Measures that stand ahead of the usual ones, whatever they are.
+        first: Measures that come before the usual ones.
     """
     style = Style(colour)
     sections = [_head(comparison, style)]
@@ -83,7 +83,7 @@ def page(
 
 
 def rows(comparison: Comparison, asked: Sequence[str] = ()) -> list[list[str]]:
-    """The comparison for a table: a header, and for each run what varied and what was measured.
+    """The comparison for a table: a header, and for each run its varied settings and its measures.
 
     Numbers are as they are stored, in the unit that their column names.
     """
@@ -149,7 +149,7 @@ def _head(comparison: Comparison, style: Style) -> str:
         of = " with the same workload" if len(peers(comparison)) > 1 else ""
         groups = combinations(comparison)
         row = "run" if len(groups) == len(runs) else "combination"
-        said = f"In %: the difference to the first {row}{of}. With *: the best."
+        said = f"In %: the difference to the first {row}{of}. With =: none. With *: the best."
         if len(groups) < len(runs):
             said += " With ±: half of the 95 % confidence interval of the mean over the seeds."
         lines += filled(said, page_width()).splitlines()
@@ -157,7 +157,7 @@ def _head(comparison: Comparison, style: Style) -> str:
 
 
 def _labels(comparison: Comparison, groups: Sequence[Sequence[int]]) -> list[list[str]]:
-    """A header, and what distinguishes the runs of each row; every row marks a stand-in."""
+    """A header, and the settings that distinguish each row; every row marks a stand-in."""
     together = len(groups) < len(comparison.runs)
     variants = parted(
         [
@@ -301,7 +301,8 @@ def _warnings(comparison: Comparison, style: Style, *, changing: bool) -> str:
             continue
         lines.append(hanging("- ", f"{text} [{code}]"))
         lines.append(hanging("  in: ", where(some, comparison.variants) + others))
-    return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""
+    title = style(YELLOW, explained.title(changing))
+    return section(title, "\n".join(lines), style) if lines else ""
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -11,7 +11,7 @@ from floatgate.words import BOLD, Style, filled, page_width
 
 
 class Explained(NamedTuple):
-    """A warning: what it means, what to do, and whether it changes what the answer means.
+    """A warning: its meaning, the advice, and whether it changes the meaning of the result.
 
     `add` has options to add to the command, ready to paste, if the same ones always help.
     """
@@ -134,7 +134,7 @@ WARNINGS: Mapping[str, Explained] = {
     "no-read-of-written": Explained(
         "No page was read after the run wrote it. So the effect of a policy on written "
         "data could not show in reads.",
-        "Take a workload that reads what it writes, if such a policy is compared.",
+        "Take a workload that reads pages that it writes, if such a policy is compared.",
     ),
     "buffer-never-filled": Explained(
         "The write buffer always had space, so no write waited for flash.",
@@ -160,7 +160,7 @@ WARNINGS: Mapping[str, Explained] = {
         "A policy, or a part of it, had no effect, because the drive or the requests gave it no "
         "choice. Results equal those of the family's default policy, or differ only by the "
         "policy's costs.",
-        "Add what the warning names to the drive, or take another policy.",
+        "Add the part that the warning names to the drive, or take another policy.",
     ),
     "victim-overridden": Explained(
         "The policy repeatedly chose victims without a page to free. So the drive took the block "
@@ -210,7 +210,7 @@ def to_add(codes: Iterable[str], before: Mapping[str, Any]) -> dict[str, str]:
 
     Args:
         codes: Those of the warnings.
-        before: How the drive was prepared; what it was is not advised.
+        before: The preconditioning of the drive; advice does not repeat it.
     """
     wanted = dict.fromkeys(WARNINGS[code].add for code in codes if code in WARNINGS)
     by_workload = "--steady --set precondition.age=workload"
@@ -353,7 +353,7 @@ ERRORS: Mapping[str, Mistake] = {
     ),
     "input::missing": Mistake(
         "An argument, an option that another one needs, or the runs to show are missing.",
-        "Add what the message names; `--help` of a command has an example.",
+        "Add the missing part that the message names; `--help` of a command has an example.",
         "floatgate chips --bench",
         "floatgate chips c-mlc64 --bench",
     ),
@@ -453,6 +453,11 @@ def changes_the_answer(code: str) -> bool:
     """Whether a warning says that the numbers mean something else than one would think."""
     known = WARNINGS.get(code)
     return known is not None and known.changes
+
+
+def title(changing: bool | None) -> str:
+    """The heading of warnings: those that change the meaning of the numbers, or the others."""
+    return "Minor warnings" if changing is False else "Warnings"
 
 
 def _told(code: str, what: Explained | Mistake, style: Style) -> str:

@@ -1,4 +1,4 @@
-"""The lifetime of a result as text: what was simulated, and what follows from it."""
+"""The lifetime of a result as text: the simulated part, and the conclusions."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _covered(result: Result) -> str:
     rounds = int(repeat[1]) if repeat else 1
     covered = duration(simulated / rounds * 1e9)
     times = f", repeated {number(rounds)} times" if rounds > 1 else ""
-    said = f"Carried on from {covered} of the workload{times}, {_rates(result)}."
+    said = f"Extrapolated from {covered} of the workload{times}, {_rates(result)}."
     if simulated / rounds < DAY and workload["sha256"] is not None:
         said += " WARNING: that is less than a day, and other times may write more or less."
     return said
@@ -184,9 +184,9 @@ def _rates(result: Result) -> str:
 
 
 def _before(result: Result) -> str:
-    """The state in which the run began, and what is taken for granted."""
+    """The state in which the run began, and the assumptions."""
     before = result.data["provenance"]["config"]["precondition"]
-    words = {"none": "empty", "touched": "holding what is read", "full": "full"}
+    words = {"none": "empty", "touched": "filled as far as it is read", "full": "full"}
     fill = before["fill"]
     filled = words[fill] if isinstance(fill, str) else f"{percent(fill)} full"
     aged = {

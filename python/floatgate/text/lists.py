@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -56,12 +57,12 @@ def inherited(known: Iterable[Mapping[str, Any]]) -> str:
     by_file: dict[str, list[str]] = {}
     for each in known:
         default = each["default"]
-        other = "not by default" if default is None else f"by default {_toml(default)}"
+        other = "no default" if default is None else f"default {_toml(default)}"
         line = f"{each['key']} = {_toml(each['value'])}"
         by_file.setdefault(each["from"], []).append(hanging("  ", f"{line} ({other})"))
-    lines = ["It inherits these, and without them it is another drive:"]
+    lines = ["Inherited settings that change the drive (and defaults):"]
     for file, settings in by_file.items():
-        lines += [f"from {file}", *settings]
+        lines += [filled(f"from {file}", page_width()), *settings]
     return "\n".join(lines)
 
 
@@ -77,9 +78,9 @@ def _toml(value: Any) -> str:
 
 
 def drives(known: Iterable[Mapping[str, Any]]) -> str:
-    """The drives below each other: what they export, their flash and interface, what is assumed."""
+    """The drives: their capacity, their flash and interface, and assumed values."""
     known = list(known)
-    rows = [["", "exports", "flash", "page", "dies", "link", "assumed"]]
+    rows = [["", "capacity", "flash", "page", "dies", "link", "assumed"]]
     rows += [
         [
             drive["name"],
@@ -87,7 +88,7 @@ def drives(known: Iterable[Mapping[str, Any]]) -> str:
             _CELLS.get(drive["bits_per_cell"], f"{drive['bits_per_cell']} bits"),
             size(drive["page_bytes"]),
             number(drive["dies"]),
-            drive["link"] or "no limit",
+            _link(drive),
             f"{_assumed(drive)} of {len(drive['settings'])}",
         ]
         for drive in known
@@ -143,6 +144,15 @@ def _speeds(known: Sequence[Mapping[str, Any]]) -> str:
 _CELLS = {1: "SLC", 2: "MLC", 3: "TLC", 4: "QLC"}
 
 
+def _link(drive: Mapping[str, Any]) -> str:
+    """The rate of the link to the host.
+
+    >>> _link({"link": "3360MB/s"}), _link({"link": None})
+    ('3360 MB/s', 'no limit')
+    """
+    return re.sub(r"(?<=\d)(?=[A-Za-z])", " ", drive["link"] or "no limit")
+
+
 def _assumed(drive: Mapping[str, Any]) -> int:
     return sum(each["source"].startswith("assumed") for each in drive["settings"].values())
 
@@ -154,7 +164,7 @@ def drive(known: Mapping[str, Any], *, colour: bool = False) -> str:
     facts = [
         f"{size(known['exported_bytes'])} exported of {size(known['physical_bytes'])} of flash",
         f"{cells}, {number(known['dies'])} dies, pages of {size(known['page_bytes'])}",
-        f"link: {known['link'] or 'no limit'}",
+        f"link: {_link(known)}",
         *_measured(known["measured"]),
     ]
     sections = [

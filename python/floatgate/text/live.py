@@ -30,7 +30,7 @@ _HEALTH = {
 
 
 def page(before: Status, now: Status) -> str:
-    """How a drive stands, and what it did since `before`."""
+    """The state of a drive, and its work since `before`."""
     passed = (now["now_ns"] - before["now_ns"]) * 1e-9
     state = "" if now["state"] == "serving" else f"  {now['state'].upper()}"
     lines = [

@@ -45,7 +45,7 @@ def conversion(all_of: Sequence[Converted], out: Path) -> str:
         lines += [hanging("  ", note) for note in notes]
     missing = [name for converted in all_of for name in converted.missing]
     if missing:
-        lines += ["", "Not there yet, and needed:", *(f"  {name}" for name in missing)]
+        lines += ["", "Still missing:", *(f"  {name}" for name in missing)]
     runs = [run for converted in all_of for run in converted.runs]
     if runs:
         lines += ["", "Run them:"]
@@ -53,7 +53,7 @@ def conversion(all_of: Sequence[Converted], out: Path) -> str:
             begin, end = f"  floatgate run {out / drive}", f"{out / work}"
             fits = len(f"{begin} {end}") <= page_width()
             lines += [f"{begin} {end}"] if fits else [f"{begin} \\", f"    {end}"]
-    lines += ["", "`--list` says what each parameter became."]
+    lines += ["", "`--list` gives the outcome for each parameter."]
     return "\n".join(lines)
 
 

@@ -32,7 +32,7 @@ from floatgate.words import (
 
 
 def page(result: Result, *, colour: bool = False) -> str:
-    """The whole result, section by section; what did not happen is left out."""
+    """The whole result, section by section; parts that did not happen are left out."""
     style = Style(colour)
     sections = [
         head(result, style),
@@ -95,7 +95,7 @@ def _host(result: Result, style: Style) -> str:
     cells = result.flash.page_latency_ns
     pages = [f"{op} {duration(cells[op]['mean'])}" for op in ("read", "write") if cells[op]["mean"]]
     if pages:
-        body += f"\npage latency in flash, mean: {', '.join(pages)}"
+        body += f"\nmean time of a page operation: {', '.join(pages)}"
     return section("Host requests: latency from arrival to completion", body, style)
 
 
@@ -119,17 +119,18 @@ def _causes(result: Result, style: Style) -> str:
     shown = section("Mean latency by cause", body, style) if body else ""
     body = _split({op: slowest(result.host[op]) for op in ops})
     if body and any(of.slowest.requests <= FEW * of.requests for of in map(result.host.get, ops)):
-        shares = ", ".join(f"{op} {_slow(result.host[op])}" for op in ops)
+        shares = ", ".join(_slow(op, result.host[op]) for op in ops)
         title = "Why p99 is high: the slowest requests by cause"
-        shown += "\n\n" + section(title, f"{body}\n{wrapped(f'these are: {shares}')}", style)
+        shown += "\n\n" + section(title, f"{body}\n{wrapped(f'slowest: {shares}')}", style)
     return shown
 
 
-def _slow(host: Mapping[str, Any]) -> str:
-    """The slowest requests."""
+def _slow(op: str, host: Mapping[str, Any]) -> str:
+    """The slowest requests of an operation: their share, and the least of their latencies."""
     found = host["slowest"]
     share = three(100 * found["requests"] / host["requests"])
-    return f"{share} % from {duration(found['from_ns'])} on"
+    name = "all requests" if op == "all" else f"{op}{'es' if op.endswith('sh') else 's'}"
+    return f"{share} % of {name} ({duration(found['from_ns'])} or more)"
 
 
 def _split(split: Mapping[str, Mapping[str, float]]) -> str:
@@ -170,7 +171,7 @@ def _shortened(name: str) -> str:
 
 
 def beside(compared: Mapping[str, Any], *, colour: bool = False) -> str:
-    """Loss of the flows to each other: `compared` is what `floatgate.runs.alone` says of them."""
+    """Loss of the flows to each other: `compared` is the result of `floatgate.runs.alone`."""
     rows = [["", "mean here", "alone", "slowdown"]]
     for name, flow in compared["flows"].items():
         slowdown = flow["slowdown"]
@@ -225,7 +226,7 @@ _FLASH_FACTS = {
 def prepared(result: Result) -> str:
     """How the drive was filled and aged before the run."""
     before = result.provenance.config.precondition
-    fills = {"none": "empty", "touched": "filled with what is read", "full": "full"}
+    fills = {"none": "empty", "touched": "filled as far as it is read", "full": "full"}
     fill = fills.get(str(before.fill), f"filled ({before.fill})")
     ages = {"random": "aged by random writes", "workload": "aged by the workload itself"}
     return f"before the run: {fill}, {ages.get(before.age, 'not aged')}"
@@ -251,7 +252,7 @@ def _drive(result: Result, style: Style) -> str:
         lines.append(_buffer(result.data["buffer"]))
     if result.energy_joules:
         parts = {k: v for k, v in result.energy_joules.items() if k != "total" and v}
-        lines.append(f"energy {number(result.energy_joules.total)} J ({_list(parts)})")
+        lines.append(f"energy {number(result.energy_joules.total)} J ({_list(parts, ' J')})")
         if split := result.data.get("energy_split"):
             lines.append(_energy_split(split))
     return section("Drive", "\n".join(map(wrapped, lines)), style)
@@ -274,7 +275,7 @@ def _buffer(buffer: Mapping[str, Any]) -> str:
 def _energy_split(split: Mapping[str, Any]) -> str:
     """Energy by source, and for each byte of the host."""
     sources = {source: joules for source, joules in split["source"].items() if joules}
-    shown = f"of its operations: {_list(sources)}" if sources else "none of it for operations"
+    shown = f"by source: {_list(sources, ' J')}" if sources else "none of it by operations"
     if split["per_host_byte"] is not None:
         shown += f"; {number(split['per_host_byte'] * 1e9)} nJ for each byte of the host"
     return shown
@@ -285,8 +286,8 @@ def _spread(values: Mapping[str, Any]) -> str:
     return f"{low} to {high}, mean {number(values['mean'])}, deviation {number(values['stddev'])}"
 
 
-def _list(counts: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {number(count)}" for name, count in counts.items())
+def _list(counts: Mapping[str, float], unit: str = "") -> str:
+    return ", ".join(f"{name} {number(count)}{unit}" for name, count in counts.items())
 
 
 def _cells(result: Result, style: Style) -> str:
@@ -375,9 +376,9 @@ def warnings(result: Result, style: Style, *, changing: bool | None = None) -> s
     """Numbers that should not be trusted, and settings without an effect.
 
     Args:
-        result: Whose warnings are told.
+        result: The result whose warnings are shown.
         style: Colour, or none.
-        changing: Only those that change what the answer means, or only the others.
+        changing: Only those that change the meaning of the result, or only the others.
     """
     told = [
         w for w in result.warnings if changing in (None, explained.changes_the_answer(w["code"]))
@@ -386,4 +387,5 @@ def warnings(result: Result, style: Style, *, changing: bool | None = None) -> s
     before = result.provenance.config.precondition
     for words, why in explained.to_add([w["code"] for w in told], before).items():
         lines.append(hanging("  ", f"Add {words}: {why}"))
-    return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""
+    title = style(YELLOW, explained.title(changing))
+    return section(title, "\n".join(lines), style) if lines else ""

@@ -26,7 +26,7 @@ def traces(folders: Folders = None) -> dict[str, Any]:
             used. `also_there` has further files in the folders that look like traces.
 
     Raises:
-        InputError: A folder is not there or cannot be searched.
+        InputError: A folder does not exist or cannot be searched.
     """
     return dict(json.loads(engine.traces(trace_folders(folders))))
 

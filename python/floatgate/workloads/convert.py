@@ -44,15 +44,15 @@ def convert(
     Args:
         workload: Any workload that `floatgate.run` takes.
         out: The file, whose name ends in `.parquet`.
-        force: Replace a file that is there.
+        force: Replace an existing file.
         drive: A generator that says no `workload.span` covers this drive.
         set: Settings of the workload by key, `{"workload.requests": 1000}`.
         progress: Called some ten times a second with the stage (`converting`), the requests
             done, how many there are (None where unknown) and the workload's time in ns.
-        **reading: How a trace is read, and what is done to it (docs/traces.md):
+        **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
-        What the file says of itself: `requests`, `span_bytes`, `timed`, `origin_ns`, `stand_in`,
+        The facts in the file: `requests`, `span_bytes`, `timed`, `origin_ns`, `stand_in`,
         `flows` and the source's `name`, `format`, `sha256` and `reading`.
 
     Raises:

@@ -89,7 +89,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def cut(text: str) -> list[str]:
-    """A workload, whose name may have colons, and what is said of it."""
+    """A workload, whose name may have colons, and its options."""
     return re.split(r":(?=[a-z][a-z-]*=)", text)
 
 

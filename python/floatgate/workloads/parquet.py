@@ -1,7 +1,7 @@
 """Reading Parquet files: piece by piece, as columns that the engine takes.
 
-A file that `floatgate.convert` wrote says of itself what must be known before a run; any other
-table is described by `--columns`, and gone through once first. Nothing is ever held whole.
+A file that `floatgate.convert` wrote has the facts that must be known before a run. Any other table
+is described by `--columns`, and gone through once first. Nothing is ever held whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 METADATA = "floatgate"
-"""The key under which a file says what it holds."""
+"""The key of the facts in a file."""
 
 SCHEMA = "floatgate.requests/1"
 
@@ -87,7 +87,7 @@ Piece = tuple[
 
 
 class TableError(Exception):
-    """A mistake in a file: the row (from 1), what was found, what was expected, a hint."""
+    """A mistake in a file: the row (from 1), the value found, the expected one, a hint."""
 
     def __init__(self, row: int | None, found: str, expected: str, hint: str = "") -> None:
         super().__init__(found)
@@ -101,8 +101,8 @@ Names = dict[str, dict[str, int]]
 class Column(NamedTuple):
     """A column of the file, and how it is to be understood.
 
-    `scale` is what its unit has in ns or bytes (0: dates in words); `said` is whether the user gave
-    it; `words` says which operation a word stands for.
+    `scale` is its unit in ns or bytes (0: dates in words); `said` is whether the user gave it;
+    `words` gives the operation of each word.
     """
 
     name: str
@@ -149,7 +149,7 @@ class Opened:
         return rows.select(self._expressions())
 
     def _expressions(self) -> Iterator[pl.Expr]:
-        """The columns, with what polars does best done."""
+        """The columns, after the steps that polars does best."""
         import polars as pl
 
         for role, column in self._columns.items():
@@ -376,7 +376,7 @@ def open_table(
 
     Args:
         path: The file.
-        columns: Which column holds what; by default those that `floatgate.convert` writes.
+        columns: The content of each column; by default those that `floatgate.convert` writes.
         time_unit: The unit of the column of times, where `columns` does not say it.
         devices: Only these devices, where a column has the device.
         event: Whether an event was asked for, which a table does not have.
@@ -416,7 +416,7 @@ def open_table(
 
 
 def _look(path: str) -> tuple[dict[str, pl.DataType], dict[str, str]]:
-    """The columns of a file with their types, and what it says of itself."""
+    """The columns of a file with their types, and its facts."""
     import polars as pl
 
     name = os.path.basename(path)
@@ -622,6 +622,6 @@ def _check_devices(name: str, path: str, roles: Mapping[str, Column], devices: l
 
 
 def _brief(error: BaseException) -> str:
-    """The first line of what was raised, as far as people read."""
+    """The first line of an exception, as far as people read."""
     lines = str(error).strip().splitlines()
     return (lines[0] if lines else type(error).__name__)[:200].lower()

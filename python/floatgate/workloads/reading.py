@@ -1,4 +1,4 @@
-"""How a trace is read: the one list of what can be said of it."""
+"""Reading a trace: the one list of its options."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 
 class Option(NamedTuple):
-    """How the command line asks for a way to read: what it shows, and the type that it takes."""
+    """The options of the command line for reading: their help, and their types."""
 
     metavar: str
     help: str
@@ -44,7 +44,7 @@ class Option(NamedTuple):
 
 
 class Reading(TypedDict, total=False):
-    """How a trace is read, and what is done to it; `floatgate.run` says what each means.
+    """Options of reading a trace, and of changing it; `floatgate.run` explains each.
 
     Functions take these as keywords, commands as options, experiments as keys of `reading`.
     """

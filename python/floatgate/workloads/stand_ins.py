@@ -26,15 +26,15 @@ def fit(
 ) -> Profile:
     """Fits the model of stand-ins to a trace, in two passes over it.
 
-    `docs/stand-ins.md` says what the parameters mean, `docs/measured/stand-ins.md` how far a
-    stand-in can be trusted.
+    `docs/stand-ins.md` explains the parameters, and `docs/measured/stand-ins.md` the errors of
+    stand-ins.
 
     Args:
         trace: A trace file, or a trace of the catalogue such as `msr:hm_0`. If its files are
             absent, the profile is that of its published statistics.
         progress: Called some ten times a second with the stage (`looking`, `fitting`), the
             requests done, how many there are (None where unknown) and the trace's time in ns.
-        **reading: How a trace is read, and what is done to it (docs/traces.md):
+        **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
         The profile. Saved as a file it is a workload: `run("agcr", "profile.toml")`.
@@ -96,19 +96,19 @@ def _errors() -> dict[str, dict[str, float]]:
 
 
 GOOD = 0.1
-"""A stand-in is good for what it is typically no further from."""
+"""A stand-in is good for numbers from which it is typically no further."""
 
 _NAMED = {
     "waf": "write amplification",
-    "agcr.read": "what a policy changes of read latency",
-    "agcr.write": "what a policy changes of write latency",
+    "agcr.read": "the change of read latency by a policy",
+    "agcr.write": "the change of write latency by a policy",
     "host.read.latency_ns.mean": "the mean latency of reads",
     "host.write.latency_ns.mean": "the mean latency of writes",
 }
 
 
 def expectation() -> str:
-    """Returns what stand-ins are good for, and what they are not, with the errors to expect."""
+    """Returns the good and the bad uses of stand-ins, with the errors to expect."""
     errors = {name: _errors()[measure] for measure, name in _NAMED.items()}
 
     def listed(good: bool) -> str:

@@ -13,7 +13,7 @@ pub enum Rule {
     MinSum(f64),
 }
 
-/// In which order messages go.
+/// The order of messages.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Schedule {
     /// Every check hears what the checks before it said in this round.

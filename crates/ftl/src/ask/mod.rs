@@ -39,7 +39,7 @@ pub trait PolicyTypes: 'static {
 
 /// One policy of each family.
 pub struct Policies<K: PolicyTypes> {
-    /// At which level pages are programmed.
+    /// The level of programmed pages.
     pub cost: K::Cost,
     /// How long writes wait.
     pub throttle: K::Throttle,
@@ -105,7 +105,7 @@ pub struct Access {
     pub now: Time,
     /// The kind of access.
     pub kind: AccessKind,
-    /// To which page.
+    /// The page.
     pub lpn: Lpn,
     /// How urgent it is.
     pub prio: Prio,

@@ -1,5 +1,5 @@
-//! Filling and ageing: pages are written at once, without time. Where one command programs several
-//! pages, those that were written wait for others.
+//! Filling and ageing: pages are written at once, without time. If one command programs several
+//! pages, the written ones wait for others.
 
 use crate::{Ftl, Interests, Lpn, Placement, PolicyTypes, StreamId};
 use kernel::{IndexVec, Time};

@@ -1,4 +1,4 @@
-//! A store in a sparse file: a page that says what it is, then the bytes of the drive.
+//! A store in a sparse file: a page with its format, then the bytes of the drive.
 
 use super::ByteStore;
 use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags, SeekFrom};

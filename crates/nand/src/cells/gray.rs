@@ -8,7 +8,7 @@
 /// Levels of the densest cells.
 pub const LEVELS: usize = 16;
 
-/// The Gray code of cells of one to four bits, and what follows from it.
+/// The Gray code of cells of one to four bits, and its consequences.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GrayMap {
     bits: u32,
@@ -75,7 +75,7 @@ impl GrayMap {
         self.guarded[level as usize]
     }
 
-    /// The lowest level from `level` upward that a rule allows: what programming does.
+    /// The lowest level from `level` upward that a rule allows: the effect of programming.
     pub fn raise(&self, level: u8, allows: impl Fn(u8) -> bool) -> Option<u8> {
         (level..self.levels()).find(|to| allows(*to))
     }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     /// All ways to move levels such that programming can do it (never downward) and the lower bits
-    /// are what they were: the rule is found among them, not asserted.
+    /// do not change. The rule is found among them, not asserted.
     fn legal_moves(map: &GrayMap) -> Vec<Vec<u8>> {
         let lower = (1 << (map.bits() - 1)) - 1;
         let mut found = vec![Vec::new()];

@@ -12,9 +12,9 @@ const UNITS: usize = 256;
 ///
 /// A unit is such that every reference lies between two of them, so that sensing a page loses
 /// nothing to rounding. Voltages are drawn by Walker's alias method: half a random word, one
-/// look-up and one comparison for each cell, whatever the density.
+/// look-up and one comparison for each cell, at any density.
 ///
-/// Programming only raises: a cell whose erased voltage is above what was drawn keeps it.
+/// Programming only raises: a cell whose erased voltage is above the drawn one keeps it.
 #[derive(Clone, Debug)]
 pub struct Voltages {
     cell: Cell,
@@ -37,7 +37,7 @@ pub struct History {
 
 /// Draws a byte with given weights.
 struct Alias {
-    /// For each column: the odds of keeping it, of 2^24, and what stands in for it.
+    /// For each column: the odds of keeping it, of 2^24, and its replacement.
     columns: Box<[(u32, u8); UNITS]>,
 }
 
@@ -237,7 +237,8 @@ mod tests {
 
     #[test]
     fn retention_lowers_cells_and_costs_no_more_than_the_closed_form() {
-        // The closed form gives no credit for cells that were too high; it bounds what is sensed.
+        // The closed form gives no credit for cells that were too high; it bounds the sensed
+        // errors.
         let cell = Cell::new(2, 3e3);
         let history = History { step_volts: STEP_VOLTS, cycles: 3e3, hours: 8760.0 };
         let lost: f64 = errors(cell, &history, 0, 0, 2).iter().sum();

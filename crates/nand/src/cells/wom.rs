@@ -2,9 +2,9 @@
 //!
 //! Programming turns 1 into 0 only. The first generation has at most one 0 in three, the second at
 //! most one 1, so the stored word shows its generation. Of the sixteen overwrites thirteen can be
-//! programmed. The other three write the value that is there: its two words are complements, and
-//! each keeps one bit that the other lacks. So the cells are read first, and stay as they are if
-//! the value is the same. (In Grupp 4.2 the sentence has 1s and the table 0s.)
+//! programmed. The other three write the value that is there already: its two words are
+//! complements, and each keeps one bit that the other lacks. So the cells are read first, and stay
+//! as they are if the value is the same. (In Grupp 4.2 the sentence has 1s and the table 0s.)
 //!
 //! A logical page of 64 bits is 32 values: bit `i` and bit `i + 32` make value `i`. Its three bit
 //! planes, 96 cells, are worked on as words.
@@ -41,7 +41,7 @@ impl BitPlanes {
         Self { cells: [!(high & low), !(high & !low), !(!high & low)] }
     }
 
-    /// The logical page that is stored, whatever the generation of each word.
+    /// The logical page that is stored, in any generation of its words.
     pub fn data(self) -> u64 {
         let [a, b, c] = self.cells;
         // Two or three cells of a word set: the first generation.

@@ -86,8 +86,8 @@ impl Wordlines {
         self.programmed[wordlines].fill(0);
     }
 
-    /// Programs a page: every cell rises to the lowest level that means its bit, and still what it
-    /// meant in the types programmed before. On a page that holds data, 1 leaves a cell as it is.
+    /// Programs a page: every cell rises to the lowest level that means its bit and keeps its bits
+    /// of earlier types. On a page that holds data, 1 leaves a cell as it is.
     ///
     /// Errs, with the wordline unchanged, if a cell would have to be lowered.
     pub fn program(&mut self, wordline: usize, page_type: u32, data: &[u64]) -> Result<(), TooLow> {
@@ -151,7 +151,7 @@ impl Wordlines {
         Ok(())
     }
 
-    /// Raises each cell of a wordline to what the table says of its bit and level.
+    /// Raises each cell of a wordline to the level that the table gives for its bit and level.
     fn apply(&mut self, wordline: usize, data: &[u64], table: &Table) -> Result<(), TooLow> {
         assert_eq!(data.len(), self.words, "a page has as many words as its wordline");
         let cells = self.cells(wordline);
@@ -211,7 +211,7 @@ impl Wordlines {
         self.programmed[wordline] = (1 << self.map.bits()) - 1;
     }
 
-    /// Raises each cell below the highest level by one with probability `chance`: what disturbs do.
+    /// Raises each cell below the highest level by one with probability `chance`, as disturbs do.
     /// Returns how many rose.
     pub fn drift(&mut self, wordline: usize, chance: f64, rng: &mut Rng) -> u32 {
         let top = self.map.levels() - 1;

@@ -12,7 +12,7 @@ pub fn speed_up_at_rating(bits: u32) -> f64 {
 ///
 /// The paper names the cause, charge trapped in the oxide, and the ends of the curve; the curve
 /// itself is lost. It is taken to follow the trapped charge of READY's Eq. 1 (assumed), from 1 at
-/// no cycles to what [`speed_up_at_rating`] leaves at the rated ones, and to stay there.
+/// no cycles to the factor of [`speed_up_at_rating`] at the rated ones, and constant from there.
 pub fn program_time_factor(bits: u32, share_of_rating: f64) -> f64 {
     let trapped = |share: f64| Recovery::PRINTED.trapped_volts(3000.0 * share);
     1.0 - speed_up_at_rating(bits) * trapped(share_of_rating.clamp(0.0, 1.0)) / trapped(1.0)

@@ -41,7 +41,7 @@ pub const HARMLESS_REPROGRAMS: u32 = 100;
 
 /// The raw bit error rate of the page that shares cells with one that is programmed `times` more
 /// over its data (Grupp 3.5). Cells of several bits lose nearly all of it at the first time. Cells
-/// of one bit lose nothing in the first hundred. The paper only plots what follows; here the page
+/// of one bit lose nothing in the first hundred. The paper only plots the rest; here the page
 /// counts as lost.
 pub fn reprogrammed_partner(bits: u32, times: u32) -> f64 {
     let harmless = if bits == 1 { HARMLESS_REPROGRAMS } else { 0 };

@@ -1,4 +1,4 @@
-//! Identities of endurance: what a number of cycles is worth in bytes, rates and years.
+//! Identities of endurance: the bytes, rates and years of a number of cycles.
 
 /// Seconds of a year of 365 days, as READY and JESD219 count it.
 pub const YEAR_SECONDS: f64 = 365.0 * 86_400.0;

@@ -57,7 +57,7 @@ mod tests {
             assert!(wear(more) <= wear(rate) + 1e-12 && (1.2 - 1e-12..=2.0).contains(&wear(rate)));
             let (endured, fewer) = (endured_cycles(3000.0, rate), endured_cycles(3000.0, more));
             assert!(fewer <= endured + 1e-9 && endured < 3000.0);
-            // The paper's formula gives back what went in.
+            // The paper's formula gives back its input.
             let measured = measured_wear(3000.0, endured, rate);
             assert!((measured / wear(rate) - 1.0).abs() < 1e-6, "{rate}: {measured}");
         }

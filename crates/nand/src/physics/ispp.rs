@@ -55,7 +55,7 @@ const K_M: f64 = 4e-6;
 /// The rating of the reference cell, in cycles.
 const REFERENCE_CYCLES: f64 = 3000.0;
 
-/// Cells of one kind: bits, and what they are rated for.
+/// Cells of one kind: their bits, and their rated cycles.
 ///
 /// A rating is a promise about errors: at the end of its rated cycles a part still keeps data for
 /// its retention time (JESD218). So a cell of any kind is assumed to be like the reference cell at
@@ -252,7 +252,7 @@ mod tests {
             assert!(limit(step, 2, 1500.0) > limit(step, 2, 3000.0));
             assert!(step == 0 || limit(step, 2, 3000.0) < limit(step - 1, 2, 3000.0));
         }
-        assert!(limit(2, 0, 20_000.0).abs() < 1e-9, "nothing is kept by what is worn out");
+        assert!(limit(2, 0, 20_000.0).abs() < 1e-9, "a worn-out cell keeps nothing");
     }
 
     /// The same error rate by brute force: the density of each level integrated numerically.

@@ -13,7 +13,7 @@
 //! | wear of in-place reprogramming | `ipr` | IPR Fig. 7 |
 //! | samples and pages that differ | `variation` | Gerardin et al.; assumed |
 //!
-//! `docs/physics.md` has the equations, what each constant rests on, and what is assumed. Nothing
+//! `docs/physics.md` has the equations, the source of each constant, and the assumptions. Nothing
 //! is temperature dependent: READY fixes 25 °C, the other sources do not say.
 //!
 //! ```

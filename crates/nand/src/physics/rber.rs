@@ -37,8 +37,8 @@ const TIMES: usize = 19;
 /// runs: a few dozen instructions, 33 KB at most.
 ///
 /// Between its points it is linear, so that it rises with every argument as the formula does.
-/// Against the formula it errs by less than 4 % wherever the rate is above 1e-4, a fortieth of what
-/// a plain read corrects. Beyond its range it stays at the edge.
+/// Against the formula it errs by less than 4 % if the rate is above 1e-4, a fortieth of the errors
+/// that a plain read corrects. Beyond its range it stays at the edge.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ErrorTable {
     /// The place along the wear axis is the root of the cycles times this.

@@ -163,7 +163,7 @@ mod tests {
         near(of(Recovery::FITTED, 3.0), 7853.0, 10.0);
         near(of(Recovery::PRINTED, 5.0), 4020.0, 1.0);
         near(of(Recovery::PRINTED, 3.0), 3800.0, 1.0);
-        // On 128 GiB that is what Table 2 has for both READY rows of exchange.
+        // On 128 GiB that is the value of Table 2 for both READY rows of exchange.
         near(of(Recovery::FITTED, 5.0) * 128.0 / 1024.0, 1077.8, 0.5 / 100.0 * 1077.8);
     }
 

@@ -19,7 +19,7 @@ impl Ldpc {
     /// 1, 3 or 7 sensings at each boundary, which correct 4e-3, 7e-3 and 1e-2.
     ///
     /// The sensings follow from AGCR's Table 1 (see [`ReadCost::AGCR`]). The rates are assumed,
-    /// because the paper gives none. They are 27, 28 and 35 % of what the channel allows any code
+    /// because the paper gives none. They are 27, 28 and 35 % of the channel's limit for any code
     /// of rate 8/9, and a test computes these shares. As far as is recalled, codes of 4 KB reach 30
     /// to 45 % of it when sensed once, at the error rates that drives promise.
     pub const DEFAULT: Self = Self { sensings: [1, 3, 7], correctable: [4e-3, 7e-3, 1e-2] };

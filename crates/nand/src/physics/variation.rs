@@ -7,9 +7,9 @@ use kernel::Rng;
 /// between equal pages of its blocks.
 ///
 /// Grupp 3.5 has both kinds of difference in figures that are lost ("very different error rates",
-/// "large variation"), and no number: these are assumed. That samples of flash follow a
-/// log-normal is what Gerardin et al. found best for their errors ("Sample-to-Sample Variability of
-/// Floating Gate Errors", IEEE TNS 2015).
+/// "large variation"), and no number: these are assumed. Gerardin et al. found the log-normal best
+/// for the errors of samples of flash ("Sample-to-Sample Variability of Floating Gate Errors", IEEE
+/// TNS 2015).
 pub const SPREAD: f64 = 0.5;
 
 /// Error rates of a sample's pages, as a share of the model's rate for their kind. They depend on

@@ -1,5 +1,4 @@
-//! `round-robin`: each flow in its turn, whatever it asks for: what drives of NVM Express must
-//! have.
+//! `round-robin`: each flow in its turn, for any requests: drives of NVM Express must have it.
 
 use super::{Arbitration, HeadView, after};
 use crate::info::{Family, PolicyInfo, Wanted};

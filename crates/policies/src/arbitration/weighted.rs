@@ -52,7 +52,7 @@ impl Arbitration for Weighted {
         let next = heads.iter().position(same).filter(|_| self.left > 0).unwrap_or_else(|| {
             self.left = self.burst;
             after(heads, self.turn, |h| may(&self.credit, h)).unwrap_or_else(|| {
-                // A round is over: what a flow did not use of it is lost.
+                // A round is over: the unused part of a flow is lost.
                 for h in heads {
                     self.credit[usize::from(h.flow)] = h.weight;
                 }

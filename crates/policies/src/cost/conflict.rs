@@ -1,8 +1,8 @@
 //! `conflict`: quick to write while others wait.
 //!
-//! A program is of low cost when at least `queue-min` page operations of other requests wait, and of
-//! high cost otherwise, so that later reads are quick. Moves follow the same rule. It knows nothing
-//! of pages: what is written in a burst is slow to read for as long as it stays.
+//! A program is of low cost when at least `queue-min` page operations of other requests wait, and
+//! of high cost otherwise, so that later reads are quick. Moves follow the same rule. It knows
+//! nothing of pages: data written in a burst is slow to read as long as it stays.
 //!
 //! The paper says that requests wait in the queue of the device. Requests in service may have left
 //! that queue (`device`, `channel`, `die`) or be in it still (`requests`). The text allows both.

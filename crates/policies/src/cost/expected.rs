@@ -186,7 +186,7 @@ impl Expected {
         }
     }
 
-    /// A copy is written: what share of the copies are made of others, so that those are read.
+    /// A copy is written: the share of the copies that are made of others, so that those are read.
     fn count_copy(&mut self, moved: bool) {
         self.copies[usize::from(moved)] += 1;
         let [host, moves] = self.copies;

@@ -1,7 +1,7 @@
 //! `ideal`: every read and every write takes the time of its cheapest level.
 //!
-//! The Ideal Case of AGCR's slides: what is written quickly is read quickly too. No device can do
-//! it; it is the floor of service times under any regulation.
+//! The Ideal Case of AGCR's slides: pages that are written quickly are read quickly too. No device
+//! can do it; it is the floor of service times under any regulation.
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;

@@ -30,7 +30,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ..PolicyInfo::of(Family::Cost)
 };
 
-/// Levels by what is to come.
+/// Levels by future accesses.
 pub struct Oracle {
     initial: Level,
     times: LevelTimes,

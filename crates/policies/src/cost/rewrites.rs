@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 /// Pages that wait for a re-write, each at most once, in order of arrival.
 pub(crate) struct Rewrites {
     requested: BitSet,
-    /// Pages not yet given to a die, and those of each die. One that is not wanted any more keeps
-    /// its place, which then means nothing.
+    /// Pages not yet given to a die, and those of each die. A page that is no longer requested
+    /// keeps its place, which then means nothing.
     arrived: Vec<Lpn>,
     waiting: IndexVec<DieId, VecDeque<Lpn>>,
     asked: u64,

@@ -33,7 +33,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ..PolicyInfo::of(Family::Order)
 };
 
-/// Host reads before what has not waited long.
+/// Host reads before operations that have not waited long.
 #[derive(Copy, Clone, Debug)]
 pub struct BoundedReadFirst {
     reads: u32,

@@ -1,8 +1,8 @@
-//! `collection-first`: what the drive must do for itself goes before what the host asks.
+//! `collection-first`: the drive's own work goes before the host's.
 //!
-//! Garbage collection that has begun is not held up by the host, whatever the priority of its
-//! requests; then reads, then writes, urgent ones first among each. Space never runs short because
-//! the host is fast, and its requests wait for whole blocks to be collected.
+//! The host does not hold up garbage collection that has begun, with requests of any priority; then
+//! reads, then writes, urgent ones first among each. Space never runs short because the host is
+//! fast, and its requests wait for whole blocks to be collected.
 
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;

@@ -7,10 +7,10 @@
 //! battery).
 //!
 //! Skipped pages have to be reclaimed, so blocks fill sooner and are erased more often. So a share
-//! of the plane's spare space bounds the skipped pages. Beyond it pages are taken in order,
-//! whatever the priority, and the exported capacity always fits. Collection skips slow pages only
-//! for a rather empty victim: its pages, on fast pages alone, must take less than the block that
-//! they leave. Otherwise the erase would gain nothing.
+//! of the plane's spare space bounds the skipped pages. Beyond it pages are taken in order, at any
+//! priority, and the exported capacity always fits. Collection skips slow pages only for a rather
+//! empty victim: its pages, on fast pages alone, must take less than the block that they leave.
+//! Otherwise the erase would gain nothing.
 //!
 //! Cells of one bit have no fast pages, but blocks that are: those that are worn program up to
 //! twice as fast. There high-priority writes go to the most worn free block and the others to the
@@ -103,7 +103,7 @@ type Writes = [u64; 2];
 struct Counters {
     /// By priority.
     host: [Writes; 2],
-    /// By whether fast pages were wanted.
+    /// By whether fast pages were requested.
     gc: [Writes; 2],
     reads: [u64; 2],
     skipped: u64,
@@ -208,7 +208,7 @@ impl Mango {
         }
     }
 
-    /// Whether the collector may pass over pages for what it moves: the victim is so empty that its
+    /// Whether the collector may pass over pages for moved data: the victim is so empty that its
     /// pages take less than a block.
     fn may_collect_fast(&mut self, view: &FtlView<'_>, plane: PlaneId, w: &WriteCtx) -> bool {
         let from = view.map.lookup(w.lpn).map(|ppn| view.geometry.block_of(ppn));
@@ -235,7 +235,7 @@ impl Mango {
         true
     }
 
-    /// The next fast page, if one lies ahead and what is passed over fits.
+    /// The next fast page, if one lies ahead and the pages before it fit.
     fn find(&mut self, plane: PlaneId, at: &WritePoint) -> Option<Pick> {
         let pages = self.fast.len() as u32;
         let found = (at.next..pages).find(|page| self.is_fast(*page));
@@ -249,7 +249,7 @@ impl Mango {
         }
     }
 
-    /// The time since the last request belongs to what that was.
+    /// The time since the last request belongs to the state of that request.
     fn pass(&mut self, now: Time) {
         let passed = now - self.since;
         self.all += passed;

@@ -128,7 +128,7 @@ impl ReadDisturb for HotLowDensity {
     }
 
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
-        // An open block for each stream, and what guard levels take.
+        // An open block for each stream, and the blocks for guard levels.
         3 * u64::from(geometry.pages_per_block()) + self.lows.lost_slots(geometry)
     }
 

@@ -257,7 +257,7 @@ impl ReadDisturb for Ipr {
     }
 
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
-        // An open block for each stream, what is kept free, and what guard levels take.
+        // An open block for each stream, the blocks kept free, and those for guard levels.
         (4 + u64::from(self.reserve)) * u64::from(geometry.pages_per_block())
             + self.lows.lost_slots(geometry)
     }

@@ -61,7 +61,7 @@ const fn stream(n: u8) -> StreamId {
 const REFRESHED: StreamId = stream(0);
 /// Data of blocks that reached their limit sooner than most.
 const MONITORED: StreamId = stream(1);
-/// Read-hot pages, wherever the scheme keeps them.
+/// Read-hot pages, in any place of the scheme.
 const HOT: StreamId = stream(2);
 
 const REFRESHED_SPEC: StreamSpec =

@@ -21,7 +21,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ..PolicyInfo::of(Family::ReadDisturb)
 };
 
-/// Moves what is read too often.
+/// Moves pages that are read too often.
 pub struct Refresh {
     common: Common,
 }

@@ -1,4 +1,4 @@
-//! How many cycles the flash takes: as it is rated, or with what heals between cycles.
+//! The cycles of the flash: as rated, or with the recovery between cycles.
 
 use ftl::Life;
 use nand::physics::{MARGIN_VOLTS, Recovery};
@@ -6,8 +6,7 @@ use nand::physics::{MARGIN_VOLTS, Recovery};
 /// The cycles for which READY's paper rates the cells whose margin is [`MARGIN_VOLTS`].
 const PAPERS_CYCLES: f64 = 3000.0;
 
-/// Beyond this idle time, in hours, no recovery is counted at all, whatever the constants support:
-/// a year.
+/// Beyond this idle time, in hours, no recovery is counted at all, with any constants: a year.
 const LONGEST_HOURS: f64 = 8760.0;
 
 /// The cycles that cells of a rating take, with or without recovery.
@@ -56,13 +55,14 @@ impl RatedCells {
         recovery.achievable_cycles(idle_hours.min(self.supported.1), self.margin_volts)
     }
 
-    /// As [`RatedCells::achievable`], with the idle time moved into the supported range at both ends:
-    /// what a drive may hope for that has hardly been used.
+    /// As [`RatedCells::achievable`], with the idle time moved into the supported range at both
+    /// ends: the hope of a drive that has hardly been used.
     pub fn hoped_for(&self, idle_hours: f64) -> f64 {
         self.achievable(idle_hours.max(self.supported.0))
     }
 
-    /// Cycles by the equations alone, wherever they lead: what a drive believes that extrapolates.
+    /// Cycles by the equations alone, outside their support too: the belief of a drive that
+    /// extrapolates.
     pub fn extrapolated(&self, idle_hours: f64) -> f64 {
         let Some(recovery) = self.recovery else { return self.rated };
         recovery.achievable_cycles(idle_hours.min(LONGEST_HOURS), self.margin_volts)

@@ -1,7 +1,7 @@
 //! `dynamic`: throttles by the demand that is expected and the rated cycles that are left.
 //!
-//! As `ready`, but without the cells' recovery: it spends what the flash is rated for, and no more.
-//! A drive that rests between cycles could do several times as much.
+//! As `ready`, but without the cells' recovery: it spends the rated cycles of the flash, and no
+//! more. A drive that rests between cycles could do several times as much.
 
 use super::{
     AVERAGE, Capacity, CountedRecovery, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS,

@@ -1,7 +1,7 @@
 //! `static`: writes never exceed the rate that the flash stands for the whole target.
 //!
-//! Each second may program what the rated cycles allow in a second of the target; what is unused
-//! is lost. Safe whatever comes, and blind: a workload that rests at night is held to the same rate
+//! Each second may program the share of the rated cycles of a second of the target; the unused part
+//! is lost. Safe for any demand, and blind: a workload that rests at night is held to the same rate
 //! by day, and most of the endurance is left at the end.
 
 use super::{Gate, PERIOD, Settings, TARGET};

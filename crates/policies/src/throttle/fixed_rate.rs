@@ -22,7 +22,7 @@ impl FixedRate {
         Grant { bytes: self.per_period - self.debt - self.used, delay: 0.0 }
     }
 
-    /// Counts what was programmed in the current period.
+    /// Counts the programs of the current period.
     #[inline]
     pub fn spend(&mut self, bytes: f64) {
         self.used += bytes;
@@ -36,8 +36,8 @@ impl FixedRate {
         self.used = 0.0;
     }
 
-    /// Periods, after the current one, until something may be programmed again; `left` is what the
-    /// current one may still program, zero or negative.
+    /// Periods, after the current one, until something may be programmed again; `left` is the rest
+    /// of the current one, zero or negative.
     pub fn periods_until_more(&self, left: f64) -> u64 {
         (-left / self.per_period).floor() as u64 + 1
     }

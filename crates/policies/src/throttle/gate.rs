@@ -1,5 +1,5 @@
 //! A throttle in an event simulation: periods pass as events come, programs of every source are
-//! counted as they end, and each write is told when it may enter.
+//! counted as they end, and each write hears when it may enter.
 
 use super::Paced;
 use super::machine::{Machine, Settings};
@@ -9,7 +9,7 @@ use kernel::{Dur, Time, TimeSum};
 use nand::{Level, Ppn, Tag};
 use std::collections::VecDeque;
 
-/// A write that was told to enter later, and what it is expected to program.
+/// A write that was told to enter later, and its expected programs.
 #[derive(Copy, Clone, Debug)]
 struct Expected {
     entry: Time,
@@ -19,10 +19,10 @@ struct Expected {
 
 /// A throttle at the host's side of a drive.
 ///
-/// A period's grant is charged with what a write is expected to program: its pages, times what a
-/// page of the host programmed so far. At the end of the period what was in fact programmed counts,
-/// by whomever, so an error of the expectation lasts one period. A write enters whole if anything
-/// is left; what it takes too much, later periods lack.
+/// A period's grant is charged with the expected programs of a write: its pages, times the programs
+/// of a page of the host so far. At the end of the period the actual programs of all sources count,
+/// so an error of the expectation lasts one period. A write enters whole if anything is left; later
+/// periods lack its excess.
 pub struct Gate {
     settings: Settings,
     machine: Machine,
@@ -194,8 +194,7 @@ impl Throttle for Gate {
         self.machine.demand(self.undelayed(now), expected);
 
         let grant = self.machine.grant();
-        // The machine has not heard yet of what was programmed in this period: the charges stand
-        // for that.
+        // The machine has not heard yet of the programs of this period: the charges stand for them.
         let left = grant.bytes - self.charged - self.expected;
         let from = now.max(self.open);
         // A delay may come to more than a clock has, and nothing is held back beyond the target.

@@ -149,7 +149,7 @@ impl Machine {
         }
     }
 
-    /// Counts what was programmed in the current period, and the host pages that caused it.
+    /// Counts the programs of the current period, and the host pages that caused them.
     #[inline]
     pub fn spend(&mut self, bytes: f64, pages: f64) {
         match self {
@@ -187,8 +187,8 @@ impl Machine {
         }
     }
 
-    /// Periods, after the current one, until something may be programmed again; `left` is what the
-    /// current one may still program, zero or negative.
+    /// Periods, after the current one, until something may be programmed again; `left` is the rest
+    /// of the current one, zero or negative.
     pub fn periods_until_more(&self, left: f64) -> u64 {
         match self {
             Self::Free => 0,

@@ -85,8 +85,8 @@ const ENFORCEMENT: ParamInfo = ParamInfo {
 
 const SPARE: ParamInfo = ParamInfo {
     name: "spare",
-    // The guarantee of `capacity = "guarded"` holds up to here: beyond, an early loan could outrun
-    // what cells take that had no time to recover.
+    // The guarantee of `capacity = "guarded"` holds up to here. Beyond, an early loan could outrun
+    // the endurance of cells that had no time to recover.
     kind: ParamKind::Real { min: 0.0, max: 0.3 },
     default: "0.1",
     doc: "the share of later epochs that may be borrowed",
@@ -124,14 +124,14 @@ const DIFFERENCE: ParamInfo = ParamInfo {
     name: "difference",
     kind: ParamKind::Word(&["first", "least"]),
     default: "first",
-    doc: "what a difference of demand is divided by: the first (Eq. 6) or the lesser of the two",
+    doc: "divisor of a difference of demand: the first demand (Eq. 6) or the lesser of the two",
 };
 
 const MISS: ParamInfo = ParamInfo {
     name: "miss",
     kind: ParamKind::Real { min: 0.0, max: 100.0 },
     default: "0.25",
-    doc: "a prediction whose difference from what came is above this is a miss",
+    doc: "a prediction whose difference from the actual demand is above this is a miss",
 };
 
 const MISSES: ParamInfo = ParamInfo {

@@ -69,13 +69,13 @@ impl Rules {
     pub const AVERAGE: usize = 16;
 }
 
-/// So many epochs that only pay what is owed are counted one by one.
-const MANY_EPOCHS: u64 = 4096;
+/// This many epochs that only pay debts are counted one by one.
+const MANY_EPOCHS: u64 = 1024;
 
 /// The grant of a period.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Grant {
-    /// Bytes that may still be programmed in this period. Negative: what is owed.
+    /// Bytes that may still be programmed in this period. Negative: a debt.
     pub bytes: f64,
     /// The delay of each host page written, in seconds.
     pub delay: f64,
@@ -155,8 +155,8 @@ pub struct Regulator {
     rests: Option<Rests>,
     /// The charge for a byte in the last epoch that had any.
     price: f64,
-    /// Charged beyond all that epochs before this one were given: what a collection
-    /// programmed after the last write was let in. This one pays for it first.
+    /// Charged beyond all that epochs before this one were given: the programs of a collection
+    /// after the last write was let in. This one pays for it first.
     debt: f64,
     /// The part that the last epoch paid; nothing if all is paid.
     paid: f64,
@@ -165,7 +165,7 @@ pub struct Regulator {
     kept: usize,
     /// The length of epochs, before the last one is cut short by the target.
     length: u64,
-    /// The rate was cut because of what was borrowed.
+    /// The rate was cut because of a loan.
     cut: bool,
     windows: Windows,
     selected: bool,
@@ -227,7 +227,7 @@ impl Regulator {
         Grant { bytes, delay: self.epoch.delay }
     }
 
-    /// Counts what was programmed in the current period, and the host pages that caused it.
+    /// Counts the programs of the current period, and the host pages that caused them.
     #[inline]
     pub fn spend(&mut self, bytes: f64, pages: f64) {
         self.epoch.used += bytes;
@@ -294,8 +294,8 @@ impl Regulator {
     }
 
     /// Passes over epochs in which nothing comes, all but the last one before `until`, if one is as
-    /// the other: nothing is expected or to be selected. Only counts change, and what the last one
-    /// gives the next follows from when that is.
+    /// the other: nothing is expected or to be selected. Only counts change, and the last epoch's
+    /// gift to the next follows from the time of that.
     fn pass_quiet(&mut self, until: u64) {
         let settled = (self.selected || !self.rules.selects) && self.ended.len() >= self.kept;
         let expects = self.epoch.predicted != Some(0.0) || self.epoch.delay > 0.0;
@@ -326,7 +326,7 @@ impl Regulator {
         }
     }
 
-    /// Epochs that will pay as much of what is owed as the last one did, if they are many: few are
+    /// Epochs that will pay as much of the debt as the last one did, if they are many: few are
     /// counted one by one. Their payment follows the time that has passed, so that a small share of
     /// it changes nothing.
     fn alike_while_owing(&self) -> u64 {
@@ -380,8 +380,8 @@ impl Regulator {
         self.raw_bytes * self.cycles()
     }
 
-    /// Memory that the state takes in a drive: a number for each window, a few beside, and what
-    /// rests take.
+    /// Memory that the state takes in a drive: a number for each window, a few others, and the
+    /// memory of rests.
     pub fn dram_bytes(&self) -> u64 {
         8 * (self.rules.history as u64 + 32) + self.rests.as_ref().map_or(0, |_| Rests::DRAM_BYTES)
     }
@@ -412,7 +412,7 @@ impl Regulator {
     }
 
     /// Gives the epoch that begins, whose rate and length are set, its spare capacity: a share of
-    /// later epochs, or, after one that borrowed, what no epoch was given.
+    /// later epochs. After one that borrowed, it is the bytes that no epoch was given.
     fn set_spare(&mut self, borrowed: bool) {
         if self.rules.enforcement == Enforcement::Pessimistic {
             self.epoch.spare = 0.0;

@@ -1,4 +1,5 @@
-//! How long cells rested before each of their cycles, and what of their life that used up.
+//! The rests of cells before each of their cycles, and the part of their life that each cycle used
+//! up.
 //!
 //! READY's equations take the mean rest of a life, in any order. Here each part of a cycle counts
 //! by the rest before it, as 1 ÷ N of the life. N is the number of cycles that are achievable with
@@ -25,13 +26,13 @@ pub struct Rests {
     apart: f64,
     /// When each part was begun last, in hours; new cells have rested for ever.
     begun: Box<[f64; PARTS]>,
-    /// The part that is cycled now, and what is left of it in cycles of all flash.
+    /// The part that is cycled now, and its rest in cycles of all flash.
     part: usize,
     left: f64,
     /// Whether a rest lasts from the end of a part to its beginning, which no cell of it undercuts,
     /// rather than from beginning to beginning, which is the mean.
     least: bool,
-    /// The share that the cells of this part lose, and what they lost in all so far.
+    /// The share that the cells of this part lose, and their loss so far.
     price: f64,
     used: f64,
     /// Parts that were cycled before, and those whose rest the constants support.
@@ -191,7 +192,7 @@ mod tests {
         for recovery in [Some(Recovery::FITTED), Some(Recovery::PRINTED), None] {
             let cells = RatedCells::new(3000.0, recovery);
             let rests = Rests::new(cells);
-            // The ends of what is solved are where its logarithms are nothing.
+            // At both ends of the equation the logarithms are zero.
             let (shortest, longest) = cells.rests();
             let ends = [0.0, 1.0, shortest, 2.0, longest, f64::INFINITY];
             for hours in (0..2000).map(|i| 1e-3 * 1.01_f64.powi(i)).chain(ends) {
@@ -231,8 +232,7 @@ mod tests {
         near(whole.used(), parts.used(), 1e-4);
     }
 
-    /// A cycle a day for ten days, then ten within minutes, and what has no rest is worth the
-    /// least.
+    /// A cycle a day for ten days, then ten within minutes; cells without rest are worth the least.
     #[test]
     fn each_cycle_counts_by_its_own_rest() {
         let mut rests = Rests::new(fitted());

@@ -50,7 +50,7 @@ impl Case {
             nand_pages: rng.below(2) == 0,
         };
         let recovery = [Recovery::FITTED, Recovery::PRINTED][rng.below(2) as usize];
-        // From a tenth above what an even spread needs, to all at once.
+        // From a tenth above the need of an even spread, to all at once.
         let even = 8_000.0 / target as f64;
         let peak = even * 1.1 * 1_000_f64.powf(rng.unit());
         let overshoot = if rng.below(2) == 0 { 0.0 } else { rng.unit() };
@@ -176,14 +176,14 @@ fn search(seed: &str, rounds: u32, case: impl Fn(&mut Rng) -> Case) -> (f64, f64
     worst.expect("rounds were tried")
 }
 
-/// No demand makes the flash wear out before the target, whatever the thresholds. This number of
-/// series takes about a minute of processor time, in two tests so that two cores share it.
+/// No demand makes the flash wear out before the target, with any thresholds. This number of series
+/// takes about a minute of processor time, in two tests so that two cores share it.
 #[test]
 fn nothing_breaks_the_guarantee_of_guarded_capacity() {
     nothing_breaks_the_guarantee("search/guarded", 75_000);
 }
 
-/// This one once found that what was programmed beyond the grant of an epoch was forgotten with it.
+/// This one once found that programs beyond the grant of an epoch were forgotten with it.
 #[test]
 fn nothing_breaks_the_guarantee_in_another_search() {
     nothing_breaks_the_guarantee("search/guarded/another", 75_000);

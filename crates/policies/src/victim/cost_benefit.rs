@@ -1,4 +1,4 @@
-//! `cost-benefit`: the block with the most space won for its age and what the move costs.
+//! `cost-benefit`: the block with the most space won for its age and the cost of the move.
 //!
 //! A block has the valid share `u`. Reading it and writing the valid part again costs `2u` and
 //! gains `1 - u`. Data that has stayed long will stay on, and its space is gained for longer. So

@@ -89,7 +89,7 @@ impl Wear for HotColdSwap {
         if worn - mean <= tolerated.max(self.slack) {
             return;
         }
-        // Blocks above the mean have been in use of late: their data is not what lies idle.
+        // Blocks above the mean have been in use of late: their data is not idle.
         let unused = balance.plane.candidates().filter(|b| f64::from(view.wear[*b]) < mean);
         if let Some(coldest) = unused.min_by_key(|b| view.blocks.closed_at(*b)) {
             self.moves += 1;

@@ -29,7 +29,7 @@ impl Opener {
     }
 }
 
-/// The same whatever object it is: what is made of it names runs.
+/// The same for any object: its content names runs.
 impl std::fmt::Debug for Opener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Opener")
@@ -60,7 +60,7 @@ type Statement = (
     Vec<(String, u32, Option<u32>, (u64, u64))>,
 );
 
-/// Opens the table, as far as its beginning and end say what it is.
+/// Opens the table, as far as its beginning and end describe it.
 fn opened(path: &Path, spec: &OpenSpec) -> PyResult<(File, Option<Facts>)> {
     let name: Arc<str> =
         path.file_name().map_or_else(|| "table".into(), |n| n.to_string_lossy().into());
@@ -108,7 +108,7 @@ pub(crate) fn open(path: &Path, spec: &OpenSpec) -> PyResult<Box<dyn Workload>> 
         .map_err(|e| of_trace(&e))
 }
 
-/// Finds what is wrong with the file as far as its metadata shows it.
+/// Finds mistakes of the file as far as its metadata shows them.
 pub(crate) fn glance(path: &Path, spec: &OpenSpec) -> PyResult<()> {
     opened(path, spec).map(drop)
 }
@@ -197,7 +197,7 @@ impl Drop for ParquetPieces {
     }
 }
 
-/// Calls Python; what it raises becomes an error with its place.
+/// Calls Python; an exception becomes an error with its place.
 fn attached<T>(
     name: &Arc<str>,
     call: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,

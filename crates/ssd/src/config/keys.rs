@@ -65,10 +65,11 @@ settings! {
         /// A chip to take geometry below the chip, the order of pages, timing, energy and
         /// reliability from, by name. Keys of the same file override it.
         chip: Option<String>,
-        /// A drive that is too large, scaled down, such as "1/16": all dies with a sixteenth of their
-        /// blocks, of the capacity, of `workload.span` and `workload.requests`, and of the writes that the
-        /// buffer retains. The load of a die and the share of spare are those of the whole drive. Free and
-        /// open blocks do not shrink. "1/1" to "1/1048576"; by default "1/1".
+        /// A drive that is too large, scaled down, such as "1/16". All dies have a sixteenth of
+        /// their blocks, of the capacity, and of the writes that the buffer retains.
+        /// `workload.span` and `workload.requests` shrink alike. The load of a die and the share of
+        /// spare are those of the whole drive. Free and open blocks do not shrink. "1/1" to
+        /// "1/1048576"; by default "1/1".
         scale: Option<Fraction>,
         /// The array, top down.
         geometry: GeometrySettings,
@@ -341,9 +342,10 @@ settings! {
     pub struct FtlSettings: Copy {
         /// The unit of mapping: "page".
         mapping: Mapping,
-        /// Bytes that one map entry covers, such as "4KiB": a page, an equal part of one, at least a
-        /// 64th, or a page of each of several planes, whose number divides `program-planes`. A multiple
-        /// of `host.sector`. By default a page. Writes of less read the rest first.
+        /// Bytes that one map entry covers, such as "4KiB": a page, an equal part of one (at least
+        /// a 64th), or a page of each of several planes. The number of these planes divides
+        /// `program-planes`. A multiple of `host.sector`. By default a page. Writes of less read
+        /// the rest first.
         mapping_unit: Option<Bytes>,
         /// Planes of a die that one command programs: planes-per-die is a multiple of it. Their blocks
         /// of the same index are opened, programmed and erased together. By default 1.

@@ -1,11 +1,11 @@
 //! A drive scaled down: fewer blocks in each plane, and all that has to shrink with them.
 //!
 //! Free and open blocks do not shrink with a plane. So only the blocks that take part in garbage
-//! collection are divided, and the exported pages keep their share of those. Mean-field theory knows no
-//! other size of a plane, so write amplification stays. Three errors are left. The number of blocks that
-//! take no part is known to a fraction of a block. With few blocks collection chooses more seldom, which
-//! matters where some pages are hotter than others. The planes' shares of the data wander more if there
-//! are fewer pages, which latencies show.
+//! collection are divided, and the exported pages keep their share of those. Mean-field theory
+//! knows no other size of a plane, so write amplification stays. Three sources of error are left. The
+//! number of blocks that take no part is known to a fraction of a block. With few blocks, collection
+//! chooses more seldom, which matters if some pages are hotter than others. And the planes' shares of
+//! the data vary more if there are fewer pages, which makes latencies longer.
 
 use super::drive::{BufferKind, Foreground, GcPacing};
 use super::keys::{BufferSettings, GcSettings};
@@ -146,9 +146,9 @@ impl Scale {
         self.rho(self.whole_blocks, self.whole_logical_pages, 0.0)
     }
 
-    /// How much the planes' shares of the data wander, as a share of the data of a plane: each program goes
+    /// How much the planes' shares of the data vary, as a share of the data of a plane: each program goes
     /// to whichever plane is free.
-    fn wander(&self, blocks: u32) -> f64 {
+    fn variation(&self, blocks: u32) -> f64 {
         self.drawn
             .map_or(0.0, |units| (self.whole_rho() * f64::from(blocks) * units).sqrt().recip())
     }
@@ -167,14 +167,14 @@ impl Scale {
 
     /// How far latencies of a busy drive may be from those of the whole drive, as a share of them. A plane with
     /// more data has less spare, collects more and is read more, so what is read waits longer: by half as
-    /// much again as the spare wanders, on drives of 2 to 32 parts.
+    /// much again as the spare varies, on drives of 2 to 32 parts.
     pub(crate) fn latency_error(&self) -> f64 {
         let rho = self.whole_rho();
-        let spare = |blocks: u32| self.wander(blocks) * rho / (1.0 - rho).max(f64::EPSILON);
+        let spare = |blocks: u32| self.variation(blocks) * rho / (1.0 - rho).max(f64::EPSILON);
         1.5 * (spare(self.blocks) - spare(self.whole_blocks))
     }
 
-    /// The buffer of the part. What it keeps of writes is a cache and shrinks; its other places let
+    /// The buffer of the part. Its retained writes are a cache and shrink; its other places let
     /// dies work and stay.
     pub(crate) fn buffer(&self, whole: BufferSettings) -> BufferSettings {
         let size = whole.size.map_or(0, Bytes::get);

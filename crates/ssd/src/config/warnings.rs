@@ -123,7 +123,7 @@ impl Drive {
         }
         let advice = scale_within(scale, 5, |other| other.latency_error() <= LATENCY_WITHIN);
         Some(format!(
-            "the planes' shares of the data wander more on a scaled drive, because each plane has fewer pages. \
+            "the planes' shares of the data vary more on a scaled drive, because each plane has fewer pages. \
              A busy plane is read more, so latencies under load may be {:.0} % longer than those of the whole \
              drive; {advice}",
             100.0 * error,

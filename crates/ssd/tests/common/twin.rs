@@ -33,7 +33,7 @@ pub(crate) struct Twin {
     pool: Pool,
     /// The pages written to each superblock, and how many of them are valid.
     blocks: Vec<(Vec<u32>, u32)>,
-    /// Where each page lies: superblock and place.
+    /// The location of each page: superblock and place.
     at: Vec<Option<(usize, usize)>>,
     free: Vec<usize>,
     /// The open superblock of the host, and that of moved pages: two, or one and the same.

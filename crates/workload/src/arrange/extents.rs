@@ -13,8 +13,8 @@ const NONE: u32 = 0;
 /// trace of misread addresses can take.
 pub(crate) const MOST: u64 = 1 << 26;
 
-/// The touched extents of an address space. Memory follows what is touched, 4 bytes an extent in
-/// leaves of 1 GiB, not the highest address.
+/// The touched extents of an address space. Memory follows the touched addresses, 4 bytes an extent
+/// in leaves of 1 GiB, not the highest address.
 #[derive(Default, Debug)]
 pub(crate) struct Extents {
     /// Leaves by their number, ascending. While touching: 1 + order of first touch, with the

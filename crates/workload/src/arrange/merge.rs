@@ -20,7 +20,7 @@ pub struct MergedPart {
     pub workload: Box<dyn Workload>,
     /// How much later than the earliest part it begins. The least of all parts counts as zero.
     pub begins: Dur,
-    /// The priority of its requests; `None`: what each of them has.
+    /// The priority of its requests; `None`: each has its own.
     pub prio: Option<Prio>,
     /// Present if its requests come when others of it are answered.
     pub closed: Option<ClosedLoop>,

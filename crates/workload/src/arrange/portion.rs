@@ -135,7 +135,7 @@ impl Portion {
         about.reading = joined(about.reading.as_deref(), Some(&reading));
         about.notes.push(format!(
             "{to} of {from} extents of {size} are simulated, one of each group of neighbours, drawn by the \
-             seed: {} of {} requests touch one, and they arrive as many times faster",
+             seed. {} of {} requests touch one, and they arrive as many times faster",
             part.sample.kept, part.requests,
         ));
         for flow in &mut about.flows {

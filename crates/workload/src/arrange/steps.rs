@@ -1,8 +1,8 @@
-//! Transformations of a workload, in a fixed order whatever the order in which they are said:
-//! slice of time, first requests, footprint, speed, repetition.
+//! Transformations of a workload, in a fixed order for any order of the options: slice of time,
+//! first requests, footprint, speed, repetition.
 //!
 //! They work on batches, and each costs something only where it is used. A slice of time and a
-//! footprint are gone through once when they are made, so that what is left is known.
+//! footprint are gone through once when they are made, so that the rest is known.
 
 use std::fmt;
 use std::str::FromStr;

@@ -33,7 +33,7 @@ pub trait ColumnTable: Send + Sync {
 
 /// The rows of a table in their order.
 pub trait Pieces: Send {
-    /// Shows the next rows to `see`, and says what it said; `None` at the end.
+    /// Shows the next rows to `see`, and returns its answer; `None` at the end.
     fn next(&mut self, see: &mut See<'_>) -> Result<Option<()>, TraceError>;
 }
 
@@ -43,7 +43,7 @@ pub type See<'a> = dyn FnMut(&TableRows<'_>) -> Result<(), TraceError> + 'a;
 /// Columns of equal length.
 #[derive(Copy, Clone, Debug)]
 pub struct TableRows<'a> {
-    /// Nanoseconds since whatever the table counts from; `None`: requests have no times.
+    /// Nanoseconds since the table's own origin; `None`: requests have no times.
     pub time: Option<&'a [u64]>,
     /// 0 read, 1 write, 2 trim, 3 flush, 4 write that bypasses volatile memory (FUA).
     pub op: &'a [u8],
@@ -80,8 +80,8 @@ pub struct Facts {
 }
 
 /// Opens a table that is stored in the file at `path`. Without `facts` it is gone through once.
-/// `said` is what the user said about reading it; `any_clock` believes every clock; `flow_by` tells
-/// flows apart where the table states none.
+/// `said` has the user's options of reading it; `any_clock` believes every clock; `flow_by` tells
+/// flows apart if the table states none.
 pub fn open_table(
     path: &Path,
     format: &str,
@@ -295,7 +295,7 @@ impl Check {
             && rows.device.is_none_or(|c| c.len() == n)
             && rows.flow.is_none_or(|c| c.len() == n);
         assert!(equal, "columns of a piece have equal lengths");
-        // Whole columns at a time: what is wrong is only looked for where something is.
+        // Whole columns at a time: a mistake is only located if a column has one.
         let ops = rows.op.iter().all(|&op| usize::from(op) < OPS.len());
         let prios = rows.prio.is_none_or(|prios| prios.iter().all(|&prio| prio < 2));
         let mut extents = rows.op.iter().zip(rows.offset).zip(rows.size);

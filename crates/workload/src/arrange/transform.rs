@@ -18,8 +18,8 @@ pub enum OutOfRange {
     Refuse,
     /// Addresses are taken modulo the capacity. Distant data may meet on one address.
     Wrap,
-    /// Every touched extent of 1 MiB gets a place in the order of first touch, so the drive
-    /// holds what is used and nothing in between. Applies to all requests, in range or not.
+    /// Every touched extent of 1 MiB gets a place in the order of first touch, so the drive holds
+    /// the used extents and nothing in between. Applies to all requests, in range or not.
     Compact,
 }
 
@@ -391,7 +391,7 @@ impl Alignment {
         Self::default()
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another.
     pub fn add(&mut self, other: &Self) {
         for (sum, more) in self.by_sector.iter_mut().zip(other.by_sector) {
             *sum += more;

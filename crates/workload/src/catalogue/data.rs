@@ -92,8 +92,8 @@ struct GroupText {
     choice: String,
 }
 
-/// The catalogue that comes with floatgate. Its files are part of the program: what is wrong with
-/// them is our mistake, and the tests find it.
+/// The catalogue that comes with floatgate. Its files are part of the program: a mistake in them is
+/// ours, and the tests find it.
 pub(super) fn built_in() -> Catalogue {
     let mut traces = Vec::new();
     for text in PUBLISHERS {

@@ -1,4 +1,4 @@
-//! The catalogue: published traces by name, what is known of them, and where their files are.
+//! The catalogue: published traces by name, the facts about them, and the places of their files.
 //!
 //! The data stand in `presets/traces`. A trace is named by its publisher and itself, `msr:hm_0`;
 //! `msr:hm` is the volumes of that server side by side.
@@ -83,7 +83,7 @@ pub struct Group {
 }
 
 impl Entry {
-    /// A figure, if any source gives it or it follows from what one gives.
+    /// A figure, if a source gives it or it follows from one that does.
     pub fn known(&self, quantity: Quantity) -> Option<Known> {
         statistics::known(&self.statements, quantity)
     }

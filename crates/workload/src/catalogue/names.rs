@@ -69,7 +69,7 @@ pub(super) struct Start {
 
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Clock {
-    /// AM or PM is said, or the hour says it.
+    /// AM or PM is given, or the hour shows it.
     Certain,
     /// 1 to 12 without AM or PM.
     HalfDay,
@@ -122,7 +122,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 
 const HALF_DAY: i64 = 12 * 60;
 
-/// In which order files follow each other: for each, its index and the minutes from the first.
+/// The order of files: for each, its index and the minutes from the first.
 ///
 /// Without AM and PM, the files of a day are put on the dial of the clock. They begin after its
 /// widest gap, so a day may have up to eleven hours of them. `None`: the names leave the order

@@ -16,8 +16,8 @@ use crate::{About, ReadOptions, TraceError, Workload};
 impl Catalogue {
     /// Opens the trace called `name` from its files in `folders` or below them.
     ///
-    /// Fails when there is no such trace, and when its files are not there: then the message says
-    /// where to download what.
+    /// Fails if there is no such trace, and if its files are missing: then the message names the
+    /// downloads.
     pub fn open(
         &self,
         name: &str,
@@ -64,7 +64,7 @@ fn whole(name: &str, found: String, expected: &str, hint: String) -> Box<Detail>
     detail(&name, Spot::Whole, found, expected, hint)
 }
 
-/// Why a trace cannot be opened, and what a person does about it.
+/// The reason why a trace cannot be opened, and the advice.
 pub(super) fn absent(
     catalogue: &Catalogue,
     entry: &Entry,

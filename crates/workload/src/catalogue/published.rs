@@ -1,5 +1,5 @@
-//! The profile of a trace of the catalogue: what is published of it, and for the rest what other
-//! traces are like.
+//! The profile of a trace of the catalogue: its published facts, and for the rest typical values of
+//! other traces.
 
 use std::fmt;
 
@@ -61,7 +61,7 @@ impl fmt::Display for Missing {
     }
 }
 
-/// The figures of an entry, with a note of what they rest on.
+/// The figures of an entry, with a note of their sources.
 struct Figures<'a> {
     entry: &'a Entry,
     recalled: bool,
@@ -96,7 +96,7 @@ struct PublishedLoad {
     sizes: [f64; 2],
 }
 
-/// The profile of an entry, or what is missing to make one.
+/// The profile of an entry, or the missing facts.
 ///
 /// # Errors
 /// No source, nor `given`, has the length of the trace, its number of requests (or bytes moved, or
@@ -185,7 +185,7 @@ fn load(figures: &mut Figures<'_>, given: Given) -> Result<PublishedLoad, Missin
         read_share = Some(read / (read + written.unwrap_or(0.0)));
         figures.assume("reads of requests as of the bytes of the touched pages");
     }
-    // The traffic of a request: its size, and on average what is left of a page of 32 KiB.
+    // The traffic of a request: its size, and on average the rest of a page of 32 KiB.
     let around = TRAFFIC_PAGE - PAGE;
     let all_traffic = traffic[0].map(|read| read + traffic[1].unwrap_or(0.0));
     let stated = figures.get(Q::Requests);

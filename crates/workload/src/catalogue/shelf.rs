@@ -43,7 +43,7 @@ pub struct Shelf {
 pub enum Presence {
     /// All of its files; of a trace with parts, in the order of the parts.
     There(Vec<FoundFile>),
-    /// Some of its files or parts, and what is missing in words.
+    /// Some of its files or parts, and the missing ones in words.
     Partly(Vec<FoundFile>, Vec<String>),
     /// Only as an archive, or compressed in a way that is not read: to be unpacked.
     Packed(FoundFile),
@@ -54,7 +54,7 @@ pub enum Presence {
 }
 
 impl Shelf {
-    /// Looks through folders, in this order, and what is below them.
+    /// Looks through folders and their subfolders, in this order.
     pub fn look(folders: &[PathBuf]) -> Result<Self, TraceError> {
         let mut found = Vec::new();
         for folder in folders {
@@ -78,7 +78,7 @@ impl Shelf {
                 ),
                 _ => fail(format!("it cannot be searched ({e})"), "a readable folder", hint),
             })?;
-            // The order of a folder's entries is nobody's; what lies higher goes first.
+            // The order of a folder's entries is arbitrary; higher folders go first.
             found[from..].sort_by_cached_key(|f| (f.path.components().count(), f.clone()));
         }
         Ok(Self { found: found.into_iter().map(|f| (f.name(), f)).collect() })
@@ -170,7 +170,8 @@ fn looks_like_a_trace(name: &str) -> bool {
 fn walk(folder: &Path, depth: u32, found: &mut Vec<FoundFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        // Links are followed; what cannot be looked at, or is gone again, is not there.
+        // Links are followed; entries that cannot be looked at, or are gone again, count as
+        // missing.
         let Ok(meta) = fs::metadata(&path) else { continue };
         if meta.is_file() {
             if found.len() == MOST {

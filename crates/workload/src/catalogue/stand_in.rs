@@ -1,5 +1,5 @@
-//! From a name of the catalogue to the requests of its files or, where these are not there, to
-//! those of its stand-in.
+//! From a name of the catalogue to the requests of its files or, if these are missing, to those of
+//! its stand-in.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -14,9 +14,8 @@ use crate::standin::{Length, Profile};
 use crate::{About, ReadOptions, Request, RequestSource, TraceError, Workload};
 
 impl Catalogue {
-    /// As [`Catalogue::open`], but a trace whose files are not there is represented by its
-    /// stand-in: `length` of it, from `seed`. A server of which some volumes are there has
-    /// stand-ins for the others.
+    /// As [`Catalogue::open`], but a trace without files is represented by its stand-in: `length`
+    /// of it, from `seed`. A server of which some volumes are there has stand-ins for the others.
     ///
     /// # Errors
     /// Those of [`Catalogue::open`]; too little is published to make a stand-in; `options` say
@@ -85,10 +84,10 @@ impl Catalogue {
         Ok(!matches!(presence, Presence::Missing | Presence::Unpublished))
     }
 
-    /// The profile of a trace by what is published of it, for a trace with files of its own.
+    /// The profile of a trace by its published facts, for a trace with files of its own.
     ///
-    /// # Errors
-    /// Too little is published: the message says what is missing, and where the trace is had.
+    /// # Errors Too little is published: the message names the missing facts, and the source of the
+    /// trace.
     pub fn published_profile(&self, name: &str) -> Result<Profile, TraceError> {
         let Some(entry) = self.get(name) else { return Err(self.unknown(name)) };
         if !entry.parts.is_empty() {

@@ -18,7 +18,7 @@ pub struct Footprint {
     pub written_pages: u64,
     /// Pages that are both.
     pub both_pages: u64,
-    /// Pages whose first touch is a read: what they hold was there before.
+    /// Pages whose first touch is a read: their content was there before.
     pub read_first_pages: u64,
     /// Touches by reads, exact in a sample too.
     pub read_touches: u64,
@@ -26,7 +26,7 @@ pub struct Footprint {
     pub write_touches: u64,
     /// How often a page that is written is written in the mean: 1 is never again.
     pub writes_per_written_page: Option<f64>,
-    /// Share of the write touches that overwrite what the workload itself has written.
+    /// Share of the write touches that overwrite the workload's own writes.
     pub overwrites: Option<f64>,
 }
 

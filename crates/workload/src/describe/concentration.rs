@@ -1,7 +1,7 @@
 //! How touches gather on few pages.
 //!
-//! For reads this is what read disturb sees: a page that is read often disturbs its neighbours,
-//! and a block's reads are those of its pages.
+//! For reads this matters to read disturb: a page that is read often disturbs its neighbours, and a
+//! block's reads are those of its pages.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ impl TouchTally {
         if self.top.len() == TOP && touches < self.top[TOP - 1].0 {
             return;
         }
-        // The hottest first; of equals the lowest address, in whatever order they come.
+        // The hottest first; of equals the lowest address, for any order of arrival.
         let hotter = |&(t, n): &(u32, u64)| (t, u64::MAX - n) > (touches, u64::MAX - number);
         let place = self.top.partition_point(hotter);
         if place < TOP && touches > 0 {

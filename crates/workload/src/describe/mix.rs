@@ -1,4 +1,4 @@
-//! How many requests do what, and how many bytes they carry.
+//! The number of requests of each operation, and their bytes.
 
 use serde::Serialize;
 

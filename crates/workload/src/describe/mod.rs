@@ -1,4 +1,4 @@
-//! Measures of a workload: its mix, sizes, rate and order, and what its pages see.
+//! Measures of a workload: its mix, sizes, rate and order, and the accesses to its pages.
 //!
 //! One pass over the requests, in memory that does not grow with their number. A *page* is only a
 //! unit of address space of the requested size. A *touch* is one request's access to one page. So a
@@ -51,9 +51,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// `page_size`: a power of two from 512 B to 16 MiB. `memory`: what the records of pages may
-    /// take, at least 64 KiB. `epochs`: the lengths for which write demand is compared, each
-    /// above zero.
+    /// `page_size`: a power of two from 512 B to 16 MiB. `memory`: the limit of the records of
+    /// pages, at least 64 KiB. `epochs`: the lengths for which write demand is compared, each above
+    /// zero.
     pub fn new(page_size: Bytes, memory: Bytes, epochs: Vec<Dur>) -> Result<Self, BadOption> {
         if !page_size.get().is_power_of_two() || !(512..=1 << 24).contains(&page_size.get()) {
             return Err(BadOption::PageSize(page_size));

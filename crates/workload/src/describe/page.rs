@@ -98,8 +98,8 @@ impl Page {
         }
     }
 
-    /// Of the touches with a history (all but the first), how many a window of 1, 2 and 3 calls
-    /// what the page is.
+    /// Of the touches with a history (all but the first), those whose page a window of 1, 2 and 3
+    /// judges right.
     pub(super) fn identified(self) -> [u64; 3] {
         let (reads, writes) = (u64::from(self.reads), u64::from(self.writes));
         let changes = u64::from(self.changes);
@@ -167,7 +167,7 @@ mod tests {
                 p if 1.0 - p > 0.95 => PageClass::WriteOnly,
                 _ => PageClass::Interleaved,
             };
-            // Exactly 95 % is not enough, whatever the rounding.
+            // Exactly 95 % is not enough, with any rounding.
             if reads * 20 != ops.len() * 19 && (ops.len() - reads) * 20 != ops.len() * 19 {
                 assert_eq!(page.class(), class, "{ops:?}");
             }

@@ -11,9 +11,9 @@ const ALONE: u64 = 1024;
 
 /// Ranks 1, 2, … n with weights k^-theta, the ranks spread evenly over the places.
 ///
-/// On a drive scaled down a place stands for several neighbours in rank, so a share of the places has the
-/// share of the accesses that it has on the whole drive. The most popular ranks are too few to matter there,
-/// and keep a place each: caches know them one by one.
+/// On a drive scaled down a place stands for several neighbours in rank. So a share of the places
+/// has the share of the accesses that it has on the whole drive. The most popular ranks are too few
+/// to matter there, and keep a place each: caches know them one by one.
 #[derive(Debug)]
 pub(super) struct Zipf {
     /// The ranks.

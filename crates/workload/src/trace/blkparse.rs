@@ -82,7 +82,7 @@ pub(crate) struct Blkparse {
     /// Writes that the drive places, and commands for whole zones.
     appends: u64,
     zones: u64,
-    /// From which device to which requests were passed on, and how many.
+    /// Pairs of devices between which requests were passed on, and their number.
     remaps: Vec<((u32, u32), u64)>,
 }
 

@@ -171,7 +171,7 @@ impl TraceOwners {
     }
 }
 
-/// To which flow each request of a trace belongs.
+/// The flow of each request of a trace.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowOfOwner {
     by: Option<FlowBy>,

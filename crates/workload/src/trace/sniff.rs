@@ -16,7 +16,7 @@ use crate::error::{Spot, detail};
 /// Records looked at; more would not change the answer.
 const RECORDS: usize = 256;
 
-/// By what the format of a trace is known.
+/// Evidence for the format of a trace.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum KnownBy {
     /// The user named it.

@@ -22,8 +22,8 @@ _LOOK = 0.1
 def alone(cache: Cache | None, state: str | None, progress: Progress) -> Iterator[Progress]:
     """Waits while another process makes this state, then keeps others from making it.
 
-    Yields what the run is to call with its progress: the others go on as soon as it begins to run.
-    The system frees a lock whose process ends, whatever ends it.
+    Yields a function that the run must call with its progress: the others go on as soon as it
+    begins to run. The system frees a lock when its process ends, for any reason.
 
     Args:
         cache: Where states are kept; without, nothing is shared and nobody waits.

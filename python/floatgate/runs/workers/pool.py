@@ -1,6 +1,6 @@
 """The execution of runs: in this process, or in several at a time.
 
-An executor takes jobs that do not depend on each other and gives back what became of each. Another
+An executor takes jobs that do not depend on each other and gives back the outcome of each. Another
 way to carry them out, on other machines say, is another class with the same one method.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Job(NamedTuple):
-    """One run as plain values, so that it can be sent to wherever it is carried out.
+    """One run as plain values, so that it can be sent to the process that carries it out.
 
     `out` is the folder in which its result is stored, if any. Jobs with an equal `state` share a
     preconditioned drive, which the first of them makes and the others find in the cache. `run_id`
@@ -61,7 +61,7 @@ Watch = Callable[[int, str, int, int | None, int], object]
 """Called with the number of a job, then as the `progress` of `floatgate.run`."""
 
 Outcomes = Generator[tuple[int, Result | Failure], None, None]
-"""The number of a job and what became of it, as each one ends, in any order."""
+"""The number of a job and its outcome, as each one ends, in any order."""
 
 
 class Executor(Protocol):
@@ -87,7 +87,7 @@ def cores() -> int:
 
 
 def perform(job: Job, progress: Callable[[str, int, int | None, int], object]) -> Result | Failure:
-    """Carries out one job; only what stops everything (Ctrl-C) is raised."""
+    """Carries out one job; only exceptions that stop everything (Ctrl-C) are raised."""
     try:
         # Somebody else may have made it since the jobs were handed out.
         if (result := finished(job)) is not None:
@@ -119,7 +119,7 @@ def finished(job: Job) -> Result | None:
 
 
 def stored(job: Job) -> Result | str | None:
-    """As `finished`; of a result that is there and cannot be taken, the reason."""
+    """As `finished`; of an existing result that cannot be taken, the reason."""
     if job.out is None or job.run_id is None:
         return None
     folder = Path(job.out) / job.run_id
@@ -160,7 +160,7 @@ class Processes:
 
     A worker is a fresh interpreter: it does not run the caller's script again, and it shares
     nothing with other workers that could break. When one dies, its job has failed and another
-    worker takes its place. Workers end with the process that started them, whatever ends that.
+    worker takes its place. Workers end with the process that started them, for any reason.
     """
 
     def __init__(self, workers: int) -> None:
@@ -297,7 +297,7 @@ _PATIENCE = 2.0
 
 
 def stop(workers: Sequence[Worker]) -> None:
-    """Ends workers, whatever they are doing; what they were storing is not left half there."""
+    """Ends workers, in any state; a file that they were storing is not left half there."""
     for worker in workers:
         worker.process.send_signal(signal.SIGINT)
         worker.connection.close()

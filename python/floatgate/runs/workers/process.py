@@ -35,7 +35,7 @@ def main() -> None:
     with suppress(KeyboardInterrupt, EOFError, OSError):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         while digest() != sys.argv[2]:
-            connection.recv_bytes()  # Other code may not even know what a job is.
+            connection.recv_bytes()  # Other code may not even know the word job.
             connection.send(Failure("input", _OTHER))
         while not _interrupted:
             job = connection.recv()
@@ -48,7 +48,7 @@ def main() -> None:
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     # Noted, and heard some ten times a second where a run tells how far it is. An exception here
-    # would come up wherever the interpreter is, even where none can be passed on.
+    # would come up at any place of the interpreter, even where none can be passed on.
     global _interrupted
     _interrupted = True
 

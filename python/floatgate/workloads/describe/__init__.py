@@ -50,7 +50,7 @@ def describe(
         set: Settings of the workload by key, `{"workload.requests": 1000}`.
         progress: Called some ten times a second with the stage (`describing`), the requests
             done, how many there are (None where unknown) and the workload's time in ns.
-        **reading: How a trace is read, and what is done to it (docs/traces.md):
+        **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
         The description.
@@ -105,7 +105,7 @@ class Description(Value):
         return plots.save(self.name, self.data, Path(path))
 
     def over_time(self) -> pl.DataFrame:
-        """One row per stretch of the span: its begin and what arrives in it. Empty without times.
+        """One row per interval of the span: its begin and its arrivals. Empty without times.
 
         The columns `reads`, `writes`, `trims`, `read_bytes`, `written_bytes` are counts.
         """

@@ -65,7 +65,7 @@ def facts(data: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def sections(data: Mapping[str, Any]) -> list[tuple[str, str, Plot]]:
-    """Title, what is to be seen, and the plot; what the workload has nothing of is left out."""
+    """Title, description, and the plot; parts that the workload does not have are left out."""
     each = exact(data["page_bytes"])
     found: list[tuple[str, str, Plot]] = []
     if data["rate"]:
@@ -102,7 +102,7 @@ def sections(data: Mapping[str, Any]) -> list[tuple[str, str, Plot]]:
 def _chart(rows: list[dict[str, Any]]) -> alt.Chart:
     import altair as alt
 
-    # Inline data as plain values: altair limits the rows only of what it converts itself.
+    # Inline data as plain values: altair limits the rows only of data that it converts itself.
     chart: alt.Chart = alt.Chart(alt.InlineData(values=rows))
     return chart.properties(width="container", height=_HEIGHT)
 

@@ -29,7 +29,7 @@ _CACHES = [1 << shift for shift in range(20, 50, 4)]
 
 
 def page(name: str, data: Mapping[str, Any], *, colour: bool = False) -> str:
-    """The whole description; what the workload has nothing of is left out."""
+    """The whole description; parts that the workload does not have are left out."""
     style = Style(colour)
     parts = [_head(name, data, style)]
     for title, body in (

@@ -1,4 +1,4 @@
-//! What was scaled down, and from what.
+//! The parts that were scaled down, and the whole drive.
 
 use super::SectionAbout;
 use crate::config::{Scale, capacity};

@@ -106,8 +106,8 @@ fn a_scaled_drive_has_one_extent_of_each_group() {
     }
 }
 
-/// A sample has its share of the requests, whole, in their order, and comes as many times faster: the drive
-/// meets as many in a second as the whole drive does of all.
+/// A sample has its share of the requests, whole, in their order, and comes as many times faster.
+/// The drive meets as many in a second as the whole drive does of all.
 #[test]
 fn a_sample_keeps_the_load() {
     let (from, to) = (1_u64 << 32, 1_u64 << 28);

@@ -34,7 +34,7 @@ class Benched(NamedTuple):
 
     @property
     def names(self) -> Mapping[str, str]:
-        """By what a claim names this measurement."""
+        """The names of this measurement in a claim."""
         return {"bench": self.found["chip"], "blocks": str(self.found["plan"]["blocks"])}
 
     def of(self, key: str) -> float:

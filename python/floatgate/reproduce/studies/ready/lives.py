@@ -30,7 +30,7 @@ class Question(NamedTuple):
 
     @property
     def names(self) -> Mapping[str, str]:
-        """By what a claim names this life."""
+        """The names of this life in a claim."""
         return {"life": self.trace.name, "throttle": self.policy, "waf": f"{self.waf:g}",
                 "recovery": self.recovery}  # fmt: skip
 
