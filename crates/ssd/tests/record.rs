@@ -417,6 +417,32 @@ fn the_requests_inside_are_those_that_have_come_and_not_gone() {
 }
 
 #[test]
+fn a_year_in_which_nothing_happens_is_one_row() {
+    const YEAR: u64 = 365 * 86_400 * 1_000_000_000;
+    const WIDTH: u64 = 1_000_000;
+    // A second has 1000 rows. A year has one, until the last row that ends before a request.
+    let times = [0, WIDTH / 2, 1000 * WIDTH, YEAR, YEAR + 3 * WIDTH, 2 * YEAR + WIDTH / 3];
+    let requests = times.iter().enumerate().map(|(i, &at)| write(at, i as u64)).collect();
+    let (_, rows) = record_list(&drive(&["run.series-interval=1ms"]), requests);
+    let column = |name: &str| rows.whole(RunTable::Series, name);
+    let (starts, widths) = (column("start_ns"), column("width_ns"));
+    let done = column("write_requests");
+    assert_eq!(done.iter().sum::<u64>(), times.len() as u64);
+    assert_eq!(starts[0], 0);
+    for i in 1..starts.len() {
+        assert_eq!(starts[i], starts[i - 1] + widths[i - 1]);
+        assert_eq!(starts[i] % WIDTH, 0, "rows begin at multiples of their length");
+    }
+    let long: Vec<usize> = (0..starts.len()).filter(|&i| widths[i] > WIDTH).collect();
+    assert_eq!(long.len(), 2, "one for each year: {} rows", starts.len());
+    assert!(long.iter().all(|&i| done[i] == 0 && widths[i] > YEAR - 2000 * WIDTH));
+    assert!((1000..1100).contains(&starts.len()), "{} rows", starts.len());
+    let (full, last) = (&widths[..widths.len() - 1], starts.len() - 1);
+    assert!(full.iter().enumerate().all(|(i, &w)| w == WIDTH || long.contains(&i)));
+    assert!(done[last] > 0, "the run ends with its last request");
+}
+
+#[test]
 fn rows_of_a_fixed_length_come_in_parts_and_may_be_empty() {
     // Half a second between two requests: 5000 rows of 100 us, most of them empty.
     let requests = vec![write(0, 1), write(500_000_000, 2)];

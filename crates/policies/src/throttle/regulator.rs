@@ -70,7 +70,7 @@ impl Rules {
 }
 
 /// This many epochs that only pay debts are counted one by one.
-const MANY_EPOCHS: u64 = 4096;
+const MANY_EPOCHS: u64 = 1024;
 
 /// The grant of a period.
 #[derive(Copy, Clone, PartialEq, Debug)]

@@ -146,6 +146,11 @@ impl Recorder {
         }
     }
 
+    /// Nothing happens between the beginning of the current row and `now`.
+    pub(crate) fn pass_quiet(&mut self, now: Time) {
+        self.series.pass_quiet(now);
+    }
+
     /// The run is over: hands over what is left.
     pub(crate) fn finish<K: PolicyTypes>(
         mut self,

@@ -14,6 +14,10 @@ use nand::{Each, Part, Parts, Source};
 /// The most rows that are kept.
 const ROWS: usize = 2048;
 
+/// Rows of a fixed length in which nothing happens are one row if there are more of them. Otherwise
+/// a drive that waits for years would have a row for each of its milliseconds.
+const QUIET_ROWS: u64 = 10_000;
+
 /// The first length of a row, where none is fixed: short runs have fine rows.
 const FIRST: Dur = Dur::us(1);
 
@@ -119,6 +123,17 @@ impl SeriesRows {
         }
         self.row_end += self.length;
         out
+    }
+
+    /// Makes the current row as long as the whole rows until `now`, if nothing happens in many.
+    pub(super) fn pass_quiet(&mut self, now: Time) {
+        if !self.fixed || now <= self.row_end {
+            return;
+        }
+        let rows = (now - self.row_end).as_ns() / self.length.as_ns();
+        if rows > QUIET_ROWS {
+            self.row_end += self.length * rows;
+        }
     }
 
     /// Puts every two rows together.

@@ -100,6 +100,7 @@ impl<K: PolicyTypes> Sim<K> {
                 &drive_view(&self.requests, &self.waits, &self.device, self.watch.row_end),
                 &self.ftl,
             );
+            recorder.pass_quiet(now);
             self.watch.row_end = recorder.row_end();
         }
     }

@@ -50,6 +50,11 @@ impl<D> JobBuffer<D> {
         self.unfinished.len()
     }
 
+    /// A page was read, and waits.
+    pub(super) fn keep(&mut self, from: Ppn, data: D) {
+        self.read.push(from, data);
+    }
+
     /// Waiting pages make way for a page that is programmed by itself.
     fn set_apart(&mut self) {
         std::mem::swap(&mut self.read, &mut self.apart);
@@ -80,30 +85,50 @@ impl Leaving {
 impl<K: PolicyTypes> Ftl<K> {
     /// Begins to read those of a page's slots that leave, from the first of them on: one sensing in each
     /// plane of the block.
+    #[inline(always)] // every page that moves comes by
     pub(super) fn read_page(&mut self, id: JobId, block: BlockId, slot: u32, to: Dest) -> Next {
-        let geometry = self.space.geometry;
-        let row = geometry.slots_per_page();
-        let end = slot - slot % row + row;
+        let several = self.space.unit() > 1;
+        let first = self.space.geometry.ppn(block, slot);
+        let slots = if several { self.leaving_slots(id, block, slot) } else { Slots::one(first) };
+        if self.has_pace(id) && self.is_ahead(id, slots.count()) {
+            return Next::Yield;
+        }
+        if self.jobs.copyback.is_some() {
+            self.decide_copyback(id, first, slots.count());
+        }
+        let next = self.read_slots(id, slots, After::Read { to });
+        if several && next == Next::Start {
+            self.go_past_page(id, block, slot);
+        }
+        next
+    }
+
+    /// The slots of a page that leave, of which this is the first.
+    #[inline(never)]
+    fn leaving_slots(&mut self, id: JobId, block: BlockId, slot: u32) -> Slots {
+        let end = self.end_of_page(slot);
         let Some(pages) = self.jobs.get_mut(id).task.pages() else {
             unreachable!("a job that empties a block has pages")
         };
         let leaves = |s: &u32| self.map.is_valid(block, *s) && pages.has(*s);
         let slots = (slot..end).filter(leaves).fold(0_u64, |all, s| all | 1 << (s - slot));
-        if self.has_pace(id) && self.is_ahead(id, slots.count_ones()) {
-            return Next::Yield;
+        Slots::of_page(self.space.geometry.ppn(block, slot), slots)
+    }
+
+    /// The page of a slot is being read: those behind it are next.
+    #[inline(never)]
+    fn go_past_page(&mut self, id: JobId, block: BlockId, slot: u32) {
+        let end = self.end_of_page(slot);
+        self.map.prefetch_owners(block, slot + AHEAD..end + AHEAD);
+        if let Some(pages) = self.jobs.get_mut(id).task.pages() {
+            pages.cursor = end;
         }
-        if self.jobs.copyback.is_some() {
-            self.decide_copyback(id, geometry.ppn(block, slot), slots.count_ones());
-        }
-        let slots = Slots::of_page(geometry.ppn(block, slot), slots);
-        let next = self.read_slots(id, slots, After::Fill { to });
-        if next == Next::Start {
-            self.map.prefetch_owners(block, slot + AHEAD..end + AHEAD);
-            if let Some(pages) = self.jobs.get_mut(id).task.pages() {
-                pages.cursor = end;
-            }
-        }
-        next
+    }
+
+    /// The first slot behind the page in which a slot lies.
+    fn end_of_page(&self, slot: u32) -> u32 {
+        let row = self.space.geometry.slots_per_page();
+        slot - slot % row + row
     }
 
     /// Slots of a page have been read. They are programmed, if that is enough for a command. `None`: the task
@@ -118,16 +143,12 @@ impl<K: PolicyTypes> Ftl<K> {
         let from = slots.first;
         let copyback = self.jobs.copyback.is_some() && self.jobs.get(id).copyback;
         let job = self.jobs.get_mut(id);
-        job.after = After::Nothing;
-        if let Task::Plan(run) = &mut job.task {
-            run.copied += 1;
-        }
         if copyback {
             job.buffer.set_apart();
         }
         for ppn in slots.iter() {
             let data = self.space.read(ppn, job.tag.source);
-            job.buffer.read.push(ppn, data);
+            job.buffer.keep(ppn, data);
         }
         self.unpin(from);
         let next = self.program_buffered(id, to, false, now);
@@ -154,7 +175,6 @@ impl<K: PolicyTypes> Ftl<K> {
         now: Time,
     ) -> Option<Next> {
         let (job, unit) = (self.jobs.get_mut(id), self.space.unit());
-        job.after = After::Nothing;
         if !job.buffer.read.fills(unit) && !last {
             return None;
         }
@@ -265,15 +285,17 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.get_mut(id).buffer.flushed = flushed;
     }
 
-    /// There are no slots for the waiting pages: as [`Ftl::without_slot`].
+    /// There are no slots for the waiting pages. `None`: they are dropped.
     #[cold]
-    fn without_slots(&mut self, id: JobId, to: Dest) -> Option<Next> {
+    pub(super) fn without_slots(&mut self, id: JobId, to: Dest) -> Option<Next> {
         let geometry = self.space.geometry;
         let job = self.jobs.get_mut(id);
         let plane = job.plane;
+        job.after = After::Nothing;
         let mut given_back = None;
         match &mut job.task {
-            Task::Collect(_) => job.after = After::Seal { to },
+            Task::Collect(_) => job.after = After::Place { to },
+            // The block may be erased meanwhile, so what was read is no longer worth anything.
             Task::Plan(run) => {
                 let first = job.buffer.read.pages().map(|from| geometry.split(from).1).min();
                 job.buffer.read.retain(|_| false);
@@ -293,19 +315,16 @@ impl<K: PolicyTypes> Ftl<K> {
                 return None;
             }
         }
+        // The space that it waits for may lie in the block that it empties: that must not be out of
+        // garbage collection's reach.
         if let Some(block) = given_back {
             self.give_back(block);
         }
         Some(self.jobs.park(id, self.space_in(plane)))
     }
 
-    /// Re-writes pages, as many as a command programs, if the policy wants that number.
-    pub(super) fn rewrite_several(
-        &mut self,
-        id: JobId,
-        next: Option<Lpn>,
-        now: Time,
-    ) -> Option<Next> {
+    /// Writes pages anew, as many as a command programs, if the policy wants that number.
+    pub(super) fn rewrite(&mut self, id: JobId, next: Option<Lpn>, now: Time) -> Option<Next> {
         let job = self.jobs.get(id);
         let (home, begun) = (job.home, !job.buffer.is_empty());
         let mut next = next;
@@ -321,7 +340,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let Some(from) = next.and_then(|lpn| self.find(lpn)) else {
             return if begun { self.program_buffered(id, to, true, now) } else { Some(Next::Done) };
         };
-        let next = self.read_slots(id, Slots::one(from), After::Fill { to });
+        let next = self.read_slots(id, Slots::one(from), After::Read { to });
         if next != Next::Wait {
             self.jobs.get_mut(id).task = Task::Rewrite(None);
         }

@@ -2,7 +2,7 @@
 //! there, and the channel carries nothing.
 //!
 //! Nobody corrects the errors of such a page on its way, so it may be moved like that only so often before
-//! it goes through the controller again. A page copyback whole or not at all, and only collection moves it
+//! it goes through the controller again. A page stays whole or not at all, and only collection moves it
 //! so. The register holds one page: the die does nothing else between read and program.
 
 use super::{JobId, Task};

@@ -86,7 +86,7 @@ struct Leaving {
 /// The next state of a block when its pages have left.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Then {
-    /// It copyback as it is: the pages were copied for another reason.
+    /// It stays as it is: the pages were copied for another reason.
     Stay,
     /// It is erased, for the source that needs the space.
     Erase(Source),
@@ -111,18 +111,14 @@ impl Leaving {
 enum After<D> {
     /// The task says what comes next.
     Nothing,
-    /// The page that is being read is to be written elsewhere.
-    Move { to: Dest },
-    /// The page that was read needs a slot.
-    Place { from: Ppn, to: Dest, data: D },
-    /// The page that is being programmed is there.
-    Moved { lpn: Lpn, from: Ppn, data: D },
     /// The slots that are being read, of a page in all planes of its block, are to be written elsewhere.
-    Fill { to: Dest },
-    /// The pages that were read need slots.
-    Seal { to: Dest },
+    Read { to: Dest },
+    /// The pages that were read, and wait in the buffer, need slots.
+    Place { to: Dest },
     /// The pages that one command programs are there.
     Written,
+    /// The same of a page that did not wait in the buffer, because a command programs one.
+    Moved { lpn: Lpn, from: Ppn, data: D },
     /// The erased block is free, for the source that needs the space.
     Free { needed_by: Source },
     /// The block that is being reprogrammed has lost its pages.
@@ -142,7 +138,7 @@ pub struct Job<D> {
     waits: bool,
     /// How it shares its die.
     pub hold: Hold,
-    /// The data that it reads or programs copyback in the die on the way.
+    /// The data that it reads or programs stay in the die on the way.
     copyback: bool,
     /// A register holds a page that the channel has to take out before what the job programs.
     data_out: bool,
@@ -211,12 +207,10 @@ impl<K: PolicyTypes> Ftl<K> {
     pub fn next(&mut self, id: JobId, now: Time) -> Next {
         let next = match self.jobs.get(id).after {
             After::Nothing => None,
-            After::Place { from, to, data } => self.place_page(id, from, to, data, now),
-            After::Seal { to } => self.program_buffered(id, to, false, now),
-            After::Move { .. }
-            | After::Moved { .. }
-            | After::Fill { .. }
+            After::Place { to } => self.program_buffered(id, to, false, now),
+            After::Read { .. }
             | After::Written
+            | After::Moved { .. }
             | After::Free { .. }
             | After::Reprogrammed(_) => unreachable!("the operation of this job is under way"),
         };
@@ -244,21 +238,9 @@ impl<K: PolicyTypes> Ftl<K> {
                     match pages.next(&self.map) {
                         None if !job.buffer.is_empty() => self.leave(id, block, dest, then, now),
                         None => self.emptied(id, block, then, now),
-                        Some(slot) if self.space.unit() > 1 => {
-                            pages.cursor = slot;
-                            return self.read_page(id, block, slot, dest);
-                        }
                         Some(slot) => {
                             pages.cursor = slot;
-                            let from = self.space.geometry.ppn(block, slot);
-                            if self.has_pace(id) && self.is_ahead(id, 1) {
-                                return Next::Yield;
-                            }
-                            if self.jobs.copyback.is_some() {
-                                self.decide_copyback(id, from, 1);
-                            }
-                            let after = After::Move { to: dest };
-                            return self.read_slots(id, Slots::one(from), after);
+                            return self.read_page(id, block, slot, dest);
                         }
                     }
                 }
@@ -283,8 +265,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.jobs.get_mut(id).task = Task::Plan(run);
                 next
             }
-            Task::Rewrite(lpn) if self.space.unit() > 1 => self.rewrite_several(id, lpn, now),
-            Task::Rewrite(lpn) => Some(self.rewrite(id, lpn)),
+            Task::Rewrite(lpn) => self.rewrite(id, lpn, now),
         }
     }
 
@@ -296,9 +277,12 @@ impl<K: PolicyTypes> Ftl<K> {
         let slots = operation.slots.expect("an operation of a job has a place");
         let first = slots.first;
         match job.after {
-            After::Move { to } => {
+            After::Read { to } => {
                 if let Task::Plan(run) = &mut job.task {
                     run.copied += 1;
+                }
+                if self.space.unit() > 1 {
+                    return self.page_read(id, slots, to, now);
                 }
                 let data = self.space.read(first, tag.source);
                 self.unpin(first);
@@ -309,7 +293,6 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.program_done(lpn, first, data, tag, now);
                 None
             }
-            After::Fill { to } => self.page_read(id, slots, to, now),
             After::Written => {
                 self.written(id, first, now);
                 None
@@ -334,13 +317,14 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.reprogrammed(reprogram_in_place, operation.known, tag.source, now);
                 None
             }
-            After::Nothing | After::Place { .. } | After::Seal { .. } => {
+            After::Nothing | After::Place { .. } => {
                 unreachable!("no operation of this job is under way")
             }
         }
     }
 
-    /// Gives a page that was read its slot. `None`: it is dropped.
+    /// Gives a page that was read its slot at once, because a command programs one: as
+    /// [`Ftl::program_buffered`], which costs more. `None`: it is dropped.
     #[inline(always)] // as `conclude`
     fn place_page(
         &mut self,
@@ -364,7 +348,11 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         let lpn = self.map.owner(from).expect("a valid slot has an owner");
         let Some(ppn) = self.place_move(plane, lpn, to, tag, now) else {
-            return self.without_slot(id, from, to, data);
+            self.jobs.get_mut(id).buffer.keep(from, data);
+            if copyback {
+                self.note_data_out(id);
+            }
+            return self.without_slots(id, to);
         };
         if copyback {
             self.note_copyback(id, from, ppn);
@@ -378,17 +366,6 @@ impl<K: PolicyTypes> Ftl<K> {
     #[inline(always)] // as `conclude`
     fn program(&mut self, id: JobId, slots: Slots) -> Next {
         self.jobs.get_mut(id).want(Verb::Program, slots, Mode::Full, self.levels.usual)
-    }
-
-    /// Begins to write a page anew, unless nothing maps it; `None`: it was written, or dropped.
-    fn rewrite(&mut self, id: JobId, lpn: Option<Lpn>) -> Next {
-        let Some(from) = lpn.and_then(|lpn| self.find(lpn)) else { return Next::Done };
-        let to = Dest::Stream(StreamId::HOST);
-        let next = self.read_slots(id, Slots::one(from), After::Move { to });
-        if next != Next::Wait {
-            self.jobs.get_mut(id).task = Task::Rewrite(None);
-        }
-        next
     }
 
     /// Begins to read slots of a page that will be written elsewhere, or waits. They may still be
@@ -443,37 +420,6 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         let view = FtlView::of(&self.space, &self.map, &self.reads);
         self.policies.coding.next_life(&view, block)
-    }
-
-    /// There is no slot for a page that was read. `None`: it is dropped.
-    #[cold]
-    fn without_slot(&mut self, id: JobId, from: Ppn, to: Dest, data: Page<K>) -> Option<Next> {
-        let job = self.jobs.get_mut(id);
-        let plane = job.plane;
-        job.after = After::Nothing;
-        match &mut job.task {
-            Task::Collect(_) => job.after = After::Place { from, to, data },
-            // The block may be erased meanwhile, so what was read is no longer worth anything.
-            Task::Plan(run) => {
-                if let PlanStage::Pages(Leaving {
-                    block,
-                    dest,
-                    then: Then::Erase(_) | Then::Again,
-                    ..
-                }) = run.at
-                {
-                    run.at = PlanStage::Retake(block, dest);
-                    // The space that it waits for may lie in the block that it empties: that must not
-                    // be out of garbage collection's reach.
-                    self.give_back(block);
-                }
-            }
-            Task::Rewrite(_) => {
-                self.jobs.counts.dropped += 1;
-                return None;
-            }
-        }
-        Some(self.jobs.park(id, self.space_in(plane)))
     }
 
     /// A slot for a page that a job moves; where one command programs several, the first for them.
