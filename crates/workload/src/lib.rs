@@ -36,7 +36,7 @@ mod trace;
 
 pub use arrange::{
     AddressWrap, Alignment, ClosedLoop, ColumnTable, Composition, Facts, List, Merge, MergedPart,
-    OutOfRange, PartText, Pieces, Portion, Sample, See, Slice, Steps, TableRows, open_table,
+    OutOfRange, PartText, Pieces, Portion, SampleFacts, See, Slice, Steps, TableRows, open_table,
 };
 pub use clock::at_speed;
 pub use error::{Detail, Spot, TraceError, TracePlace};
