@@ -689,7 +689,7 @@ impl Work<'_> {
         let per_plane = spare as f64 / (sets * slots) as f64;
         let (each, per, whole) = match g.superblocks().dies() {
             _ if g.superblocks().are_blocks() => ("blocks", "per plane".to_owned(), "a plane has"),
-            dies if dies as usize == g.dies() => ("superblocks", "".to_owned(), "the drive has"),
+            dies if dies as usize == g.dies() => ("superblocks", String::new(), "the drive has"),
             dies => ("superblocks", format!("per {dies} dies"), "they have"),
         };
         let per = if per.is_empty() { per } else { format!(" {per}") };
