@@ -143,6 +143,7 @@ def geometry(rng: random.Random, drive: Settings) -> None:
             drive["ftl.mapping-unit"] = f"{across * page}B"
     if chance(rng, 0.2):
         drive["ftl.program-wait"] = duration(rng, 1e-6, 1e-3)
+    superblocks(rng, drive)
     spare = rng.uniform(0.2, 0.6)
     key = rng.choice(("spare", "spare", "over", "capacity"))
     if key == "spare":
@@ -151,6 +152,22 @@ def geometry(rng: random.Random, drive: Settings) -> None:
         drive["ftl.over-provisioning"] = round(spare / (1 - spare), 3)
     else:
         drive["ftl.logical-capacity"] = kib(pages(drive) * page * (1 - spare) / 1024)
+
+
+def superblocks(rng: random.Random, drive: Settings) -> None:
+    """Blocks that are collected together, and parity. Some do not fit the drive."""
+    dies = math.prod(
+        drive[f"geometry.{size}"] for size in ("channels", "chips-per-channel", "dies-per-chip")
+    )
+    groups = drive["geometry.planes-per-die"] // drive.get("ftl.program-planes", 1)
+    together = 0
+    if chance(rng, 0.4):
+        fit = [n for n in range(1, dies + 1) if dies % n == 0]
+        drive["ftl.superblock"] = rng.choice(("plane-group", "die", "drive", rng.choice(fit)))
+        words = {"plane-group": 0, "die": 1, "drive": dies}
+        together = words.get(drive["ftl.superblock"], drive["ftl.superblock"])
+    if chance(rng, 0.25):
+        drive["ftl.parity"] = rng.choice((0, 2, 4, max(2, together * groups)))
 
 
 def pages(drive: Settings) -> int:

@@ -2,7 +2,8 @@
 
 use nand::{Geometry, Layouts};
 
-/// When garbage collection starts and stops, in free blocks of a plane.
+/// When garbage collection starts and stops, in free blocks of a plane; where several blocks make a
+/// superblock, in free superblocks of their dies.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct GcMarks {
     /// Starts when fewer are free.
@@ -39,10 +40,13 @@ impl Config {
     /// at which garbage collection stops, and an open block each for the host and for moved data.
     /// With fewer, there may be no block whose reclaiming gains anything. Moved data takes whole
     /// program units. So each block may keep up to one unit less one page that reclaiming it does
-    /// not gain.
+    /// not gain. All of it is slots for data: those of parity hold none, and are no spare. What is
+    /// said of planes and blocks holds of sets of dies and superblocks where there are such.
     pub fn spare_needed(&self) -> u64 {
-        let blocks = u64::from(self.gc.stop + 2) * self.geometry.planes() as u64;
-        let kept = u64::from(self.geometry.slots_per_program() - 1) * self.geometry.blocks() as u64;
-        blocks * u64::from(self.geometry.pages_per_block()) + kept
+        let sets = self.geometry.sets() as u64;
+        let blocks = u64::from(self.gc.stop + 2) * sets;
+        let all = sets * self.geometry.blocks_per_plane() as u64;
+        let kept = u64::from(self.geometry.slots_per_program() - 1) * all;
+        blocks * u64::from(self.geometry.data_slots_per_superblock()) + kept
     }
 }

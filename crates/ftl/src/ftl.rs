@@ -61,7 +61,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let counting = policies.read_disturb.interests().has(Interests::READ);
         let kept = policies.read_disturb.spare_slots(&geometry)
             + policies.page_choice.spare_slots(&geometry);
-        let spare = config.spare_needed() + kept * geometry.planes() as u64;
+        let spare = config.spare_needed() + kept * geometry.sets() as u64;
         let demands = Demands {
             streams: streams(&mut policies),
             keeps: policies.read_disturb.keeps(),
@@ -77,7 +77,9 @@ impl<K: PolicyTypes> Ftl<K> {
             in_order: policies.page_choice.in_order(),
             priority: policies.order.uses_priority(),
             urgent: policies.page_choice.urgent_stream(),
-            anywhere: policies.placement.is_free(),
+            // One set of dies takes all pages, whatever its planes are called.
+            anywhere: policies.placement.is_free()
+                || (geometry.sets() == 1 && !geometry.superblocks().are_blocks()),
         };
         let mut array = Array::new(geometry, config.layouts.clone());
         if !demands.plain {
@@ -98,7 +100,7 @@ impl<K: PolicyTypes> Ftl<K> {
             host_pages: 0,
             buffered: vec![
                 ProgramBuffer::default();
-                if answers.anywhere { 1 } else { geometry.planes() }
+                if answers.anywhere { 1 } else { geometry.sets() }
             ],
             answers,
             policies,
@@ -177,8 +179,9 @@ impl<K: PolicyTypes> Ftl<K> {
         self.space.demands.streams = streams(&mut policies);
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
+        self.jobs.side_by_side();
         if self.config.gc.paced {
-            self.jobs.pace = GcPace::new(geometry.planes(), self.answers.anywhere);
+            self.jobs.pace = GcPace::new(&geometry, self.answers.anywhere);
         }
         self.victims = Victims::new(&self.config);
         self.host_pages = 0;

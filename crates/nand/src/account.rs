@@ -22,8 +22,10 @@ keys! {
         Rewrite = "rewrite";
         /// The map's own pages.
         Map = "map";
+        /// Parity of the units of a stripe.
+        Parity = "parity";
     }
-    reserved "fold", "parity";
+    reserved "fold";
 }
 
 keys! {

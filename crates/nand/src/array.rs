@@ -180,6 +180,13 @@ impl<S: Store> Array<S> {
     /// it, and get their data, if there are any, before anything else happens.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, data: S::Page) {
+        self.program_without_data(ppn);
+        self.store.write(ppn, data);
+    }
+
+    /// The same of a unit that holds no page.
+    #[inline]
+    pub fn program_without_data(&mut self, ppn: Ppn) {
         let (block, slot) = self.geometry.split(ppn);
         let unit = self.geometry.slots_per_program();
         let next = &mut self.state.next[block];
@@ -197,7 +204,6 @@ impl<S: Store> Array<S> {
                 self.foul(block, "a page was programmed again, out of order, or in part");
             }
         }
-        self.store.write(ppn, data);
     }
 
     /// Programs slots of a plain block one after the other, from one on.

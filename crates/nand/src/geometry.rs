@@ -1,7 +1,7 @@
 //! The array, top down: channel, chip, die, plane, block, page.
 
-use crate::{FlashBlocks, FlashPages, PageOrder, PageRange, Units};
-use kernel::{Bytes, Divisor, newtype_index};
+use crate::{FlashBlocks, FlashPages, PageOrder, PageRange, Superblocks, Units};
+use kernel::{Bytes, Divisor, Idx, newtype_index};
 use std::fmt;
 
 newtype_index! {
@@ -109,6 +109,7 @@ pub struct Geometry {
     by_channels: Divisor,
     by_bits: Divisor,
     order: PageOrder,
+    superblocks: Superblocks,
 }
 
 /// Why a shape is not a drive.
@@ -235,7 +236,78 @@ impl Geometry {
             by_channels: Divisor::new(shape.channels),
             by_bits: Divisor::new(shape.bits_per_cell),
             order: PageOrder::Cyclic,
+            superblocks: Superblocks::alone(&shape),
         })
+    }
+
+    /// The same with superblocks of all planes of this number of dies.
+    ///
+    /// # Panics
+    ///
+    /// If that is not a part of the drive's dies.
+    #[must_use]
+    pub fn with_superblocks(mut self, dies: u32) -> Self {
+        assert!(dies > 0 && self.dies.is_multiple_of(dies), "{dies} dies of {}", self.dies);
+        self.superblocks = Superblocks::across(&self.shape, dies);
+        self
+    }
+
+    /// The same with parity in the last of every `one_in` program units of a superblock, whose number is a
+    /// multiple of that; 0: without.
+    ///
+    /// # Panics
+    ///
+    /// If it is not.
+    #[must_use]
+    pub fn with_parity(mut self, one_in: u32) -> Self {
+        let units = self.slots_per_superblock() / self.unit;
+        assert!(one_in == 0 || units.is_multiple_of(one_in), "{one_in} of {units} units");
+        self.superblocks = self.superblocks.with_parity(one_in);
+        self
+    }
+
+    /// How its blocks make superblocks.
+    #[inline(always)]
+    pub fn superblocks(&self) -> &Superblocks {
+        &self.superblocks
+    }
+
+    /// The superblock of a block: its first block.
+    #[inline]
+    pub fn superblock_of(&self, b: BlockId) -> BlockId {
+        self.superblocks.first_of(b)
+    }
+
+    /// The sets of planes whose blocks make superblocks, each by its first plane.
+    pub fn set_ids(&self) -> impl Iterator<Item = PlaneId> + use<> {
+        (0..self.planes).step_by(self.superblocks.members() as usize).map(PlaneId::from_u32)
+    }
+
+    /// Number of these sets.
+    pub fn sets(&self) -> usize {
+        (self.planes / self.superblocks.members()) as usize
+    }
+
+    /// The superblocks of the drive, each by its first block.
+    pub fn superblock_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
+        let all = *self;
+        self.set_ids().flat_map(move |set| all.blocks_of(set).map(BlockId::new))
+    }
+
+    /// Slots of a superblock at full density.
+    pub fn slots_per_superblock(&self) -> u32 {
+        self.shape.pages_per_block * self.superblocks.members()
+    }
+
+    /// Those of them that hold data, and not parity.
+    pub fn data_slots_per_superblock(&self) -> u32 {
+        self.superblocks.data_units(self.slots_per_superblock() / self.unit) * self.unit
+    }
+
+    /// Slots of the drive that hold data or may: all but those of parity.
+    pub fn data_slots(&self) -> u64 {
+        let superblocks = self.sets() as u64 * u64::from(self.shape.blocks_per_plane);
+        superblocks * u64::from(self.data_slots_per_superblock())
     }
 
     /// The same with the pages of a block in another order; `None` if it does not fit the block.
@@ -589,6 +661,44 @@ mod tests {
         let channels: Vec<u32> =
             (0..6).map(|d| g.channel_of(DieId::from_u32(d)).as_u32()).collect();
         assert_eq!(channels, [0, 1, 0, 1, 0, 1]);
+    }
+
+    /// Two channels of three dies with two planes of four blocks: superblocks of three dies.
+    #[test]
+    fn superblocks_take_their_dies_in_turn() {
+        let shape = Shape { planes_per_die: 2, blocks_per_plane: 4, ..shape() };
+        let alone = Geometry::new(shape).unwrap();
+        assert!(alone.block_ids().all(|b| alone.superblock_of(b) == b));
+        assert_eq!((alone.sets(), alone.slots_per_superblock()), (12, alone.pages_per_block()));
+        let g = alone.with_superblocks(3);
+        let sets: Vec<u32> = g.set_ids().map(PlaneId::as_u32).collect();
+        assert_eq!((sets, g.superblocks().members()), (vec![0, 6], 6));
+        let mut seen = Vec::new();
+        for superblock in g.superblock_ids() {
+            let blocks: Vec<BlockId> = g.superblocks().blocks_of(superblock).collect();
+            let places = blocks.iter().map(|b| {
+                let (die, plane) = (g.die_of(*b).as_u32(), g.plane_of(*b).as_u32());
+                (die, plane % 2)
+            });
+            let first = g.die_of(superblock).as_u32();
+            let expected = [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)];
+            assert_eq!(places.collect::<Vec<_>>(), expected.map(|(die, p)| (first + die, p)));
+            for (position, b) in (0..).zip(&blocks) {
+                assert_eq!(g.superblock_of(*b), superblock);
+                assert_eq!(g.superblocks().position(*b), position);
+                assert_eq!(g.index_in_plane(*b), g.index_in_plane(superblock));
+                assert_eq!(g.superblocks().set_of(g.plane_of(*b)), g.plane_of(superblock));
+            }
+            seen.extend(blocks);
+        }
+        let units = g.slots_per_superblock();
+        let parity = g.with_parity(3);
+        let data = (0..units).filter(|unit| !parity.superblocks().is_parity(*unit)).count();
+        assert_eq!((parity.data_slots_per_superblock(), data), (units / 3 * 2, data));
+        assert_eq!(data as u32 * 3, units * 2);
+        assert_eq!(parity.data_slots() * 3, g.pages() as u64 * 2);
+        seen.sort_unstable();
+        assert_eq!(seen, g.block_ids().collect::<Vec<_>>());
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod order;
 mod range;
 mod soft;
 mod store;
+mod superblocks;
 mod timing;
 
 pub mod cells;
@@ -35,4 +36,5 @@ pub use order::PageOrder;
 pub use range::PageRange;
 pub use soft::SoftReads;
 pub use store::{Nothing, Store, Versions};
+pub use superblocks::Superblocks;
 pub use timing::{Bus, Segments, Timing};

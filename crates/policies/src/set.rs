@@ -298,10 +298,45 @@ impl PolicySet {
                 )));
             }
         }
+        if geometry.superblocks().are_striped()
+            && let Some(error) = self.misfit_of_stripes(geometry)
+        {
+            return Some(error);
+        }
         self.choices.iter().find_map(|choice| {
             let why = (choice.entry()?.misfit)(geometry)?;
             Some(choice.error(format!("`{}` does not fit this drive: {why}", choice.full_name())))
         })
+    }
+
+    /// Why the policies do not fit superblocks or parity, if they do not: they open, reprogram or fill blocks
+    /// one by one.
+    fn misfit_of_stripes(&self, geometry: &Geometry) -> Option<PolicyError> {
+        let whole = |family: Family| match family {
+            Family::ReadDisturb => &["none", "refresh"][..],
+            Family::Coding => &["plain"],
+            Family::PageChoice => &["in-order"],
+            _ => &[],
+        };
+        let alone = self.choices.iter().find(|choice| {
+            let whole = whole(choice.family);
+            let listed = matches!(choice.origin, Origin::List(_));
+            !whole.is_empty() && !(listed && whole.contains(&&*choice.name))
+        })?;
+        let setting = if geometry.superblocks().are_blocks() {
+            "stripes with parity (`ftl.parity`): it needs `ftl.parity = 0`"
+        } else {
+            "superblocks of several blocks: it needs `ftl.superblock = \"plane-group\"`"
+        };
+        let why = match alone.family {
+            Family::ReadDisturb => "it gives single blocks a use of their own",
+            Family::Coding => "it programs single blocks twice",
+            _ => "it passes over pages of single blocks",
+        };
+        Some(alone.error(format!(
+            "`{}` does not fit this drive, which has {setting}, as {why}",
+            alone.full_name()
+        )))
     }
 
     /// The parts of the policies that change nothing on a drive, with the names as `family=name`.

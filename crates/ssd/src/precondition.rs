@@ -344,13 +344,14 @@ impl<K: PolicyTypes> Work<'_, '_, K> {
         if goes_on { Ok(()) } else { Err(Interrupted::Stopped) }
     }
 
-    /// Slots reclaimed so far, and those that pages moved out of them took, with padding.
+    /// Slots reclaimed so far, and those that pages moved out of them took, with padding and parity.
     fn reclaimed(&self) -> (u64, u64) {
         let counts = self.ftl.counts();
         let geometry = self.ftl.geometry();
         let second = geometry.flash_blocks_per_block() * counts.second_lives;
         let slots = geometry.units_in_blocks(counts.erase.total() + second).get();
-        (slots, counts.moved.total() + counts.padding.total())
+        let parity = slots.checked_div(geometry.superblocks().parity().into()).unwrap_or(0);
+        (slots, counts.moved.total() + counts.padding.total() + parity)
     }
 
     /// Write amplification since `before`, from the blocks reclaimed: the slots of each block that

@@ -206,8 +206,9 @@ impl Session {
         };
         let ends = erases.iter().copied().min().zip(erases.iter().copied().max());
         let (least, most) = ends.expect("a drive has blocks");
-        let spare = geometry.pages() as u64 - u64::from(self.drive.logical_pages);
-        let lost = geometry.units_in_blocks(counts.retired);
+        let spare = geometry.data_slots() - u64::from(self.drive.logical_pages);
+        let lost = geometry.units_in_blocks(counts.retired).as_f64()
+            * (geometry.data_slots() as f64 / geometry.pages() as f64);
         SessionState {
             programs: (counts.program[Source::Host], counts.program.total()),
             page_bytes: geometry.page_size().get(),
@@ -216,7 +217,7 @@ impl Session {
             die_busy: sim.die_time(),
             dies: geometry.dies(),
             free_blocks: geometry.plane_ids().map(|plane| ftl.free_blocks(plane)).sum(),
-            spare_lost: (lost.as_f64() / spare as f64).min(1.0),
+            spare_lost: (lost / spare as f64).min(1.0),
             inside: sim.occupancy(),
         }
     }

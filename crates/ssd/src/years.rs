@@ -30,8 +30,15 @@ impl Drive {
         let geometry = Geometry::new(shape)
             .and_then(|flash| flash.with_order(order).expect("it was so").with_units(units))
             .expect("a part of a legal drive is one");
+        let superblocks = self.geometry.superblocks();
+        let geometry = if superblocks.are_blocks() {
+            geometry
+        } else {
+            geometry.with_superblocks(superblocks.dies())
+        };
+        let geometry = geometry.with_parity(superblocks.parity());
         let logical_pages = self.logical_pages / of.get();
-        let (physical, logical) = (geometry.pages() as f64, f64::from(logical_pages));
+        let (physical, logical) = (geometry.data_slots() as f64, f64::from(logical_pages));
         let mut part = Self {
             geometry,
             logical_pages,
@@ -79,7 +86,10 @@ impl Drive {
                         dies_per_chip: own.dies_per_chip / dies,
                         ..own
                     };
-                    if of <= most {
+                    // A superblock lies on dies of one part.
+                    let together = self.geometry.superblocks().dies();
+                    let left = shape.channels * shape.chips_per_channel * shape.dies_per_chip;
+                    if of <= most && left.is_multiple_of(together) {
                         parts.push((of, shape));
                     }
                 }

@@ -348,6 +348,8 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("ftl.pending-read", "closed", &["workload.read-share=0.5"], "memory"),
     ("pages.program", "closed", &[], "wordline"),
     ("ftl.program-planes", "closed", &[], "2"),
+    ("ftl.superblock", "closed", &[], "drive"),
+    ("ftl.parity", "closed", &[], "4"),
     ("ftl.mapping-unit", "closed", &["geometry.page-size=16KiB"], "4KiB"),
     ("ftl.program-wait", "open", &["geometry.page-size=16KiB", "ftl.mapping-unit=4KiB"], "1ms"),
     (

@@ -42,6 +42,7 @@ mod sixty;
 mod sketch_arbiter;
 mod states;
 mod steady;
+mod superblocks;
 mod units;
 mod waf;
 mod years;

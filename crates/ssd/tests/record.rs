@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex};
 use workload::{List, Op, Request, Workload};
 
 const OPERATIONS: [&str; 3] = ["read", "write", "trim"];
-const SOURCES: [&str; 6] = ["host", "gc", "wear", "refresh", "rewrite", "map"];
-const PARTS: [&str; 10] = [
+const SOURCES: [&str; 7] = ["host", "gc", "wear", "refresh", "rewrite", "map", "parity"];
+const PARTS: [&str; 11] = [
     "throttle_ns",
     "queue_host_ns",
     "queue_gc_ns",
@@ -29,6 +29,7 @@ const PARTS: [&str; 10] = [
     "queue_refresh_ns",
     "queue_rewrite_ns",
     "queue_map_ns",
+    "queue_parity_ns",
     "bus_ns",
     "array_ns",
     "ecc_ns",

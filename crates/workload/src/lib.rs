@@ -1,5 +1,5 @@
-//! The sources of block I/O: traces read from files, generators, and what may be done to their
-//! addresses. Knows nothing of flash and reads no clock.
+//! The sources of block I/O: traces read from files, generators, and changes of their addresses.
+//! Knows nothing of flash and reads no clock.
 //!
 //! A [`Workload`] can be opened several times; each opening is a [`RequestSource`], a stream of
 //! [`Request`]s in time order, read in batches.

@@ -41,8 +41,15 @@ impl<K: PolicyTypes> Ftl<K> {
         if self.space.unit() > 1 {
             return self.buffer_page(lpn, data, now);
         }
-        let home = self.policies.placement.spread(lpn);
+        let home = self.spread(lpn);
         self.write_home(home, lpn, data, now)
+    }
+
+    /// The plane of a page before the run, or its set.
+    #[inline]
+    pub(crate) fn spread(&mut self, lpn: Lpn) -> PlaneId {
+        let plane = self.policies.placement.spread(lpn);
+        self.space.geometry.superblocks().set_of(plane)
     }
 
     #[inline]
@@ -52,6 +59,7 @@ impl<K: PolicyTypes> Ftl<K> {
             if let Some((ppn, block, slot)) = self.allocate(plane, StreamId::HOST, lpn, tag, now) {
                 self.bind_host(lpn, ppn, block, slot, now);
                 self.program_done(lpn, ppn, data, tag, now);
+                self.settle_parity(now);
                 if self.has_ready() {
                     self.settle(now);
                 }
@@ -75,6 +83,7 @@ impl<K: PolicyTypes> Ftl<K> {
     ) -> Result<(), Lpn> {
         let alone = self.space.unit() == 1
             && self.space.plain
+            && !self.space.striped
             && self.answers.in_order
             && !self.answers.interests.has(Interests::PROGRAM);
         let mut later = Later::new(if alone { self.space.geometry.planes() } else { 0 });
@@ -86,7 +95,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 continue;
             }
             debug_assert!(self.find(lpn).is_none(), "page {lpn} holds something");
-            let home = self.policies.placement.spread(lpn);
+            let home = self.spread(lpn);
             let room = later.room[home].unwrap_or_else(|| self.room_within_block(home));
             if room > 0 {
                 later.room[home] = Some(room - 1);
@@ -172,13 +181,14 @@ impl<K: PolicyTypes> Ftl<K> {
         buffer.pages().for_each(|lpn| self.map.prefetch_slot(lpn, &self.space.geometry));
         let tag = Tag::of(Source::Host);
         let given = buffer.pages().next().map(|first| {
-            let home = self.policies.placement.spread(first);
+            let home = self.spread(first);
             let mut planes = self.planes_from(home);
             planes.find_map(|plane| self.allocate(plane, StreamId::HOST, first, tag, now))
         });
         if let Some(Some((first, block, slot))) = given {
             self.bind_unit(buffer.pages(), block, slot, now);
             self.unit_done(first, buffer.take(self.space.unit()), tag, now);
+            self.settle_parity(now);
             if self.has_ready() {
                 self.settle(now);
             }

@@ -84,11 +84,12 @@ impl<K: PolicyTypes> Ftl<K> {
         let tag = Tag { source: Source::Host, demand: Source::Host, prio };
         let urgent = self.answers.priority && prio == Prio::High && dest.stream == StreamId::HOST;
         let stream = if urgent { StreamId::HOST_HIGH } else { dest.stream };
-        let given = self.allocate(dest.plane, stream, lpn, tag, now);
+        let plane = self.space.geometry.superblocks().set_of(dest.plane);
+        let given = self.allocate(plane, stream, lpn, tag, now);
         if given.is_none() {
-            self.jobs.await_space(Some(dest.plane));
+            self.jobs.await_space(Some(plane));
         } else if self.jobs.pace.is_kept() {
-            self.jobs.earn(dest.plane, pages);
+            self.jobs.earn(plane, pages);
         }
         given
     }
@@ -96,7 +97,10 @@ impl<K: PolicyTypes> Ftl<K> {
     /// The program buffer of a page, among those of its priority, if one command programs several
     /// pages. All pages of a program buffer may go to one plane.
     pub fn program_buffer_of(&mut self, lpn: Lpn) -> usize {
-        if self.answers.anywhere { 0 } else { self.policies.placement.spread(lpn).index() }
+        if self.answers.anywhere {
+            return 0;
+        }
+        self.spread(lpn).index() / self.space.geometry.superblocks().members() as usize
     }
 
     /// The number of program buffers for writes of one priority.
@@ -297,7 +301,7 @@ impl<K: PolicyTypes> Ftl<K> {
         if self.space.program(block, ppn, data, tag.source) {
             self.close(block, now);
         }
-        self.jobs.release(JobCondition::Program(block));
+        self.jobs.release(JobCondition::Program(self.space.geometry.superblock_of(block)));
         if self.answers.interests.has(Interests::PROGRAM) {
             let level = self.level_of(ppn);
             self.notify(&mut |w| w.on_program(lpn, ppn, level, tag, now));
@@ -407,6 +411,13 @@ impl<K: PolicyTypes> Ftl<K> {
     #[inline]
     pub fn constant_level(&self) -> Option<Level> {
         self.levels.constant
+    }
+
+    /// A slot that holds no page of the host is programmed at the level of data from before the run.
+    pub fn set_usual_level(&mut self, ppn: Ppn) {
+        if self.levels.constant.is_none() {
+            self.levels.set(ppn, self.levels.usual);
+        }
     }
 
     /// Decides the level of a program when it is dispatched, and remembers it. `circumstances` is

@@ -31,15 +31,21 @@ impl<K: PolicyTypes> Ftl<K> {
         if !in_order && !self.choose_page(block, &mut slot, &mut last, lpn, tag, now) {
             return self.allocate(plane, self.space.blocks.stream(block), lpn, tag, now);
         }
-        Some((self.space.give(block, slot, last), block, slot))
+        let given = self.space.give(block, slot, last);
+        if !self.space.parity_due.is_empty() {
+            self.send_parity(tag.prio);
+        }
+        Some((given, block, slot))
     }
 
     /// The planes that a page may go to, from one on.
     #[inline]
     pub(crate) fn planes_from(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<K> {
         let (first, planes) = (plane.as_u32(), self.space.geometry.planes() as u32);
-        let most = if self.answers.anywhere { planes } else { 1 };
-        (first..planes).chain(0..first).take(most as usize).map(PlaneId::from_u32)
+        let most = if self.answers.anywhere { self.space.geometry.sets() } else { 1 };
+        let each = self.space.geometry.superblocks().members() as usize;
+        let planes = (first..planes).step_by(each).chain((0..first).step_by(each));
+        planes.take(most).map(PlaneId::from_u32)
     }
 
     /// Asks the page-choice policy, beginning at `slot`. `false`: the block was given up, and the
@@ -55,7 +61,7 @@ impl<K: PolicyTypes> Ftl<K> {
         now: Time,
     ) -> bool {
         let space = &self.space;
-        let plane = space.geometry.plane_of(block);
+        let plane = space.set_of(block);
         let w = WriteCtx {
             now,
             lpn,
@@ -116,8 +122,9 @@ impl<K: PolicyTypes> Ftl<K> {
         Some(block)
     }
 
-    /// A block's last program is done: it may be reclaimed from now on.
+    /// A block's last program is done, or its superblock's: it may be reclaimed from now on.
     pub(crate) fn close(&mut self, block: BlockId, now: Time) {
+        let block = self.space.geometry.superblock_of(block);
         let next = match self.next_life(block) {
             NextLife::Erase(mode) => mode,
             // An erase provides what a second generation adds, and more. So a block ranks by that
@@ -144,9 +151,11 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// An emptied block joins its plane's free blocks.
     pub(crate) fn free(&mut self, block: BlockId, why: Tag, now: Time) {
-        if let Some(reads) = self.reads.restart(block) {
-            let role = self.space.blocks.role(block);
-            self.policies.read_disturb.on_erased(block, role, reads, why, now);
+        let role = self.space.blocks.role(block);
+        for block in self.space.geometry.superblocks().blocks_of(block) {
+            if let Some(reads) = self.reads.restart(block) {
+                self.policies.read_disturb.on_erased(block, role, reads, why, now);
+            }
         }
         self.space.free(block, why.source);
         self.freed(block, now);
@@ -154,7 +163,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// Operations that wait for space may continue.
     fn freed(&mut self, block: BlockId, now: Time) {
-        let plane = self.space.geometry.plane_of(block);
+        let plane = self.space.set_of(block);
         if self.jobs.pace.is_kept() && self.space.writable.get(plane.as_u32() as usize) {
             self.jobs.pace.relax(plane);
         }

@@ -1,8 +1,12 @@
 //! Blocks: one column for each property, sized once from the geometry.
+//!
+//! Blocks of a superblock are opened, collected and erased together. So state, role, stream, age
+//! and valid pages are those of the superblock. Its first block holds them, and any of its blocks
+//! may be asked. Slots given away and reads on their way are those of the block alone.
 
 use crate::{Role, StreamId};
 use kernel::{Idx, IndexVec, prefetch};
-use nand::{BlockId, Geometry};
+use nand::{BlockId, Geometry, Superblocks};
 
 /// The life-cycle state of a block.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -45,7 +49,7 @@ impl State {
 /// processors have in vector form.
 const OUT: u32 = 1 << 30;
 
-/// The columns of all blocks.
+/// The columns of all blocks. "Block" is a superblock where several blocks make one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocks {
     /// Valid slots plus `lost`, with the flag `OUT`. The gain of reclaiming a block is
@@ -64,11 +68,14 @@ pub struct Blocks {
     /// The count of closings when it closed: the order of age.
     pub(super) closed_at: IndexVec<BlockId, u32>,
     pub(super) closings: u32,
-    pages_per_block: u32,
+    /// Slots for data in a superblock.
+    slots: u32,
+    superblocks: Superblocks,
 }
 
 impl Blocks {
-    pub(super) fn new(geometry: &Geometry) -> Self {
+    /// `slots`: those for data in a superblock.
+    pub(super) fn new(geometry: &Geometry, slots: u32) -> Self {
         let n = geometry.blocks();
         Self {
             rank: IndexVec::filled(OUT, n),
@@ -80,58 +87,72 @@ impl Blocks {
             stream: IndexVec::filled(StreamId::HOST, n),
             closed_at: IndexVec::filled(0, n),
             closings: 0,
-            pages_per_block: geometry.pages_per_block(),
+            slots,
+            superblocks: *geometry.superblocks(),
         }
+    }
+
+    /// Slots for data in a superblock at full density.
+    #[inline]
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// The block that holds what is common to all of its superblock.
+    #[inline(always)]
+    fn first(&self, b: BlockId) -> BlockId {
+        self.superblocks.first_of(b)
     }
 
     /// Valid slots of a block.
     #[inline]
     pub fn valid(&self, b: BlockId) -> u32 {
+        let b = self.first(b);
         (self.rank[b] & !OUT) - self.lost[b]
     }
 
     /// Slots won by reclaiming the block now.
     #[inline]
     pub fn gain(&self, b: BlockId) -> u32 {
-        self.pages_per_block - (self.rank[b] & !OUT)
+        self.slots - (self.rank[self.first(b)] & !OUT)
     }
 
     /// Whether the block may be reclaimed.
     #[inline]
     pub fn is_candidate(&self, b: BlockId) -> bool {
-        self.rank[b] & OUT == 0
+        self.rank[self.first(b)] & OUT == 0
     }
 
     /// The life-cycle state of the block.
     #[inline]
     pub fn state(&self, b: BlockId) -> State {
-        self.state[b]
+        self.state[self.first(b)]
     }
 
     /// The use of the block.
     pub fn role(&self, b: BlockId) -> Role {
-        self.role[b]
+        self.role[self.first(b)]
     }
 
     /// The stream that wrote it.
     pub fn stream(&self, b: BlockId) -> StreamId {
-        self.stream[b]
+        self.stream[self.first(b)]
     }
 
-    /// Page index from which on no slot was given away.
+    /// Page index from which on no slot of this block was given away.
     #[inline]
     pub fn written(&self, b: BlockId) -> u32 {
         self.written[b]
     }
 
-    /// Reads on their way to the block.
+    /// Reads on their way to this block.
     pub fn pins(&self, b: BlockId) -> u32 {
         self.pins[b]
     }
 
     /// When it closed, in closings since the start: smaller is older.
     pub fn closed_at(&self, b: BlockId) -> u32 {
-        self.closed_at[b]
+        self.closed_at[self.first(b)]
     }
 
     /// Closings since the start: the clock of [`Blocks::closed_at`], which wraps at 2^32.
@@ -150,22 +171,25 @@ impl Blocks {
 
     #[inline]
     pub(crate) fn add_valid(&mut self, b: BlockId) {
+        let b = self.first(b);
         self.rank[b] += 1;
     }
 
     pub(super) fn add_valid_pages(&mut self, b: BlockId, pages: u32) {
+        let b = self.first(b);
         self.rank[b] += pages;
     }
 
     #[inline]
     pub(crate) fn drop_valid(&mut self, b: BlockId) {
+        let b = self.first(b);
         self.rank[b] -= 1;
     }
 
     /// Asks for what changes when a slot of the block is no longer valid.
     #[inline]
     pub(crate) fn prefetch_valid(&self, b: BlockId) {
-        prefetch(&self.rank[b]);
+        prefetch(&self.rank[self.first(b)]);
     }
 
     #[inline]
@@ -185,7 +209,7 @@ impl Blocks {
         self.state[b] = State::Open;
         self.stream[b] = stream;
         self.role[b] = role;
-        self.written[b] = 0;
+        debug_assert_eq!((self.written[b], self.first(b)), (0, b));
         debug_assert_eq!((self.rank[b] & OUT, self.lost[b]), (OUT, 0));
     }
 
@@ -225,6 +249,8 @@ impl Blocks {
         self.state[b] = State::Free;
         self.role[b] = Role::REGULAR;
         self.lost[b] = 0;
-        self.written[b] = 0;
+        for b in self.superblocks.blocks_of(b) {
+            self.written[b] = 0;
+        }
     }
 }

@@ -47,17 +47,23 @@ impl<S: Store> Space<S> {
         ensure!(mapped == map.mapped(), "{mapped} pages are mapped, counted {}", map.mapped());
         // Mapped pages lie in different slots, for each is its slot's owner. So as many valid slots
         // as mapped pages means that no other slot is valid.
-        let valid: u32 = self.geometry.block_ids().map(|b| self.blocks.valid(b)).sum();
+        let valid: u32 = self.geometry.superblock_ids().map(|b| self.blocks.valid(b)).sum();
         ensure!(mapped == valid, "{mapped} pages are mapped, {valid} slots are valid");
         Ok(())
     }
 
     fn check_blocks(&self, map: &Map) -> Result<(), String> {
         let blocks: &Blocks = &self.blocks;
-        for b in self.geometry.block_ids() {
-            let (state, valid) = (blocks.state(b), blocks.valid(b));
-            let counted = map.count_valid(b);
+        for b in self.geometry.superblock_ids() {
+            let (members, valid) = (self.geometry.superblocks().blocks_of(b), blocks.valid(b));
+            let counted: u32 = members.map(|b| map.count_valid(b)).sum();
             ensure!(valid == counted, "block {b}: {counted} valid slots, counted {valid}");
+            if self.striped {
+                self.check_stripes(map, b)?;
+            }
+        }
+        for b in self.geometry.block_ids() {
+            let (state, valid) = (blocks.state(b), map.count_valid(b));
             let written = blocks.written(b);
             let whole = written.is_multiple_of(self.unit());
             ensure!(whole, "block {b}: {written} slots given away, a part of a program unit");
@@ -93,16 +99,43 @@ impl<S: Store> Space<S> {
         Ok(())
     }
 
+    /// Units of a superblock are given away in stripe order, and those of parity hold no page.
+    fn check_stripes(&self, map: &Map, superblock: BlockId) -> Result<(), String> {
+        let (superblocks, unit) = (self.geometry.superblocks(), self.unit());
+        let members = superblocks.members();
+        let given = |b: BlockId| self.blocks.written(b) / unit;
+        let all: u32 = superblocks.blocks_of(superblock).map(given).sum();
+        for (position, b) in (0..).zip(superblocks.blocks_of(superblock)) {
+            let (has, should) = (given(b), all / members + u32::from(position < all % members));
+            ensure!(has == should, "block {b}: {has} units given away, in stripe order {should}");
+            for row in 0..has {
+                let holds = (row * unit..(row + 1) * unit).any(|slot| map.is_valid(b, slot));
+                let parity = superblocks.is_parity(row * members + position);
+                ensure!(!parity || !holds, "block {b}: unit {row} is parity and holds a page");
+            }
+        }
+        if self.is_frontier(superblock) {
+            let (plane, stream) = (self.set_of(superblock), self.blocks.stream(superblock));
+            let turn = self.planes.share(plane, stream).frontier;
+            let next = superblocks.member(superblock, all % members);
+            ensure!(
+                turn == Some(next),
+                "superblock {superblock}: {turn:?} has its turn, not {next}"
+            );
+        }
+        Ok(())
+    }
+
     fn check_planes(&self) -> Result<(), String> {
         let mut listed = BitSet::new(self.geometry.blocks());
-        for p in self.geometry.plane_ids() {
+        for p in self.geometry.set_ids() {
             let plane = &self.planes.each[p];
             for stream in self.stream_ids() {
                 let Some(b) = self.planes.share(p, stream).frontier else { continue };
                 let (state, owner) = (self.blocks.state(b), self.blocks.stream(b));
                 ensure!(state == State::Open, "frontier {b} is {state:?}");
                 ensure!(owner == stream, "frontier {b} of {stream:?} belongs to {owner:?}");
-                ensure!(self.geometry.plane_of(b) == p, "frontier {b} lies outside plane {p}");
+                ensure!(self.set_of(b) == p, "frontier {b} lies outside plane {p}");
                 ensure!(self.next_slot(b).is_some(), "frontier {b} has no slot left");
             }
             for b in &plane.free {
@@ -130,7 +163,7 @@ impl<S: Store> Space<S> {
             let room = self.has_room(p);
             ensure!(self.writable.get(p.index()) == room, "plane {p}: writable is not {room}");
         }
-        let without_victim = self.geometry.plane_ids().filter(|p| self.has_no_victim(*p)).count();
+        let without_victim = self.geometry.set_ids().filter(|p| self.has_no_victim(*p)).count();
         let counted = self.planes.without_victim;
         ensure!(
             without_victim == counted as usize,
@@ -160,7 +193,9 @@ impl<S: Store> Space<S> {
             if state == State::Free {
                 continue;
             }
-            ensure!(written > 0, "block {b} is {state:?} and empty");
+            // An open superblock has blocks whose turn has not come.
+            let first = self.geometry.superblock_of(b) == b;
+            ensure!(written > 0 || !first, "block {b} is {state:?} and empty");
             let stream = blocks.stream(b);
             let may = in_use(stream) && self.may_hold(stream, b);
             ensure!(may, "block {b} may not be of {stream:?}");
@@ -171,7 +206,7 @@ impl<S: Store> Space<S> {
                 State::Closed => {
                     let full = written == self.geometry.pages_per_block();
                     ensure!(full || !whole, "block {b} was closed before it was full");
-                    closed_at.push(blocks.closed_at(b));
+                    closed_at.extend(first.then(|| blocks.closed_at(b)));
                 }
                 _ => return Err(format!("block {b} is {state:?}")),
             }
@@ -188,7 +223,7 @@ impl<S: Store> Space<S> {
     /// Whether a stream may have written a block, as long as blocks are plain.
     fn may_hold(&self, stream: StreamId, b: BlockId) -> bool {
         let spec = &self.demands.streams[stream.index()];
-        let held = self.planes.share(self.geometry.plane_of(b), stream).held;
+        let held = self.planes.share(self.set_of(b), stream).held;
         spec.mode == Mode::Full
             && spec.cap.is_none_or(|cap| held <= cap)
             && self.geometry.index_in_plane(b) >= spec.pool.first_index(&self.geometry)
@@ -196,7 +231,7 @@ impl<S: Store> Space<S> {
 
     /// Checks that no plane waits for a collection that nobody has begun.
     fn check_spare(&self, mark: u32) -> Result<(), String> {
-        for p in self.geometry.plane_ids() {
+        for p in self.geometry.set_ids() {
             let no_victim = self.has_no_victim(p);
             let mut blocks = self.geometry.blocks_of(p).map(BlockId::new);
             ensure!(self.reserves(p), "plane {p} has no free block for what is collected");

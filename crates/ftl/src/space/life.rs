@@ -25,7 +25,7 @@ impl<S: Store> Space<S> {
         let block = self.planes.each[plane].free.remove(at).expect("it was found there");
         self.blocks.open(block, stream, spec.role);
         if tag.source == Source::Refresh {
-            self.charge(plane, i64::from(self.geometry.pages_per_block()));
+            self.charge(plane, i64::from(self.blocks.slots()));
         }
         self.planes.share_mut(plane, stream).held += 1;
         if spec.mode != Mode::Full && self.array.mode(block) == Mode::Full {
@@ -57,7 +57,7 @@ impl<S: Store> Space<S> {
 
     /// A block has become the frontier of its stream.
     pub(crate) fn set_frontier(&mut self, block: BlockId) {
-        let (plane, stream) = (self.geometry.plane_of(block), self.blocks.stream(block));
+        let (plane, stream) = (self.set_of(block), self.blocks.stream(block));
         self.planes.share_mut(plane, stream).frontier = Some(block);
         self.update_writable(plane);
     }
@@ -74,41 +74,60 @@ impl<S: Store> Space<S> {
 
     /// Slots left in the open block of a stream.
     pub(crate) fn rest(&self, plane: PlaneId, stream: StreamId) -> u32 {
-        self.planes.share(plane, stream).frontier.map_or(0, |block| {
-            let mode = self.array.mode(block);
-            let given = self.layouts.slots_before(mode, self.blocks.written(block));
-            self.layouts.slots(mode) - given
-        })
+        self.planes.share(plane, stream).frontier.map_or(0, |block| self.slots_left(block))
+    }
+
+    /// Slots for data that an open block has left. Of a superblock: any of its blocks whose turn it
+    /// is, or was last.
+    fn slots_left(&self, block: BlockId) -> u32 {
+        if self.striped {
+            let given = self.geometry.superblocks().data_units(self.units_given(block));
+            return self.blocks.slots() - given * self.unit();
+        }
+        let mode = self.array.mode(block);
+        let given = self.layouts.slots_before(mode, self.blocks.written(block));
+        self.layouts.slots(mode) - given
+    }
+
+    /// Program units of a superblock that were given away.
+    fn units_given(&self, block: BlockId) -> u32 {
+        let blocks = self.geometry.superblocks().blocks_of(self.geometry.superblock_of(block));
+        blocks.map(|b| self.blocks.written(b)).sum::<u32>() / self.unit()
     }
 
     /// Whether a stream goes on writing the block.
     pub(crate) fn is_frontier(&self, block: BlockId) -> bool {
-        let plane = self.geometry.plane_of(block);
-        self.planes.share(plane, self.blocks.stream(block)).frontier == Some(block)
+        let plane = self.set_of(block);
+        let open = self.planes.share(plane, self.blocks.stream(block)).frontier;
+        open.is_some_and(|open| {
+            self.geometry.superblock_of(open) == self.geometry.superblock_of(block)
+        })
     }
 
     /// No slot of an open block is to be given away any more.
     #[inline(never)]
     pub(super) fn set_full(&mut self, block: BlockId) {
         if self.is_frontier(block) {
-            let plane = self.geometry.plane_of(block);
+            let plane = self.set_of(block);
             self.planes.share_mut(plane, self.blocks.stream(block)).frontier = None;
             self.update_writable(plane);
         }
+        let block = self.geometry.superblock_of(block);
         self.blocks.state[block] = State::Full;
     }
 
     /// An open block is complete as far as it was written; how many slots it gives up.
     pub(crate) fn complete(&mut self, block: BlockId) -> u64 {
+        let left = self.slots_left(block);
         self.set_full(block);
-        let mode = self.array.mode(block);
-        let given = self.layouts.slots_before(mode, self.blocks.written(block));
-        u64::from(self.layouts.slots(mode) - given)
+        u64::from(left)
     }
 
     /// A block may be reclaimed from now on; erased, it begins its next life in mode `next`.
     pub(crate) fn close(&mut self, block: BlockId, next: Mode) {
-        self.blocks.close(block, self.geometry.pages_per_block() - self.layouts.slots(next));
+        // Modes with fewer slots are for blocks that stand alone.
+        let lost = self.geometry.pages_per_block() - self.layouts.slots(next);
+        self.blocks.close(block, lost);
     }
 
     /// A block begins its second generation; if it keeps pages it joins its plane's free blocks with
@@ -128,8 +147,8 @@ impl<S: Store> Space<S> {
     /// An emptied block joins its plane's free blocks, or is retired.
     pub(crate) fn free(&mut self, block: BlockId, source: Source) {
         if source == Source::Refresh {
-            let pages = i64::from(self.geometry.pages_per_block());
-            self.charge(self.geometry.plane_of(block), -pages);
+            let pages = i64::from(self.blocks.slots());
+            self.charge(self.set_of(block), -pages);
         }
         debug_assert_eq!(self.blocks.valid(block), 0);
         self.vacate(block);
@@ -141,37 +160,51 @@ impl<S: Store> Space<S> {
     /// The data of a block has gone. Operations that wait for space may try again.
     fn vacate(&mut self, block: BlockId) {
         self.freed = true;
-        let plane = self.geometry.plane_of(block);
+        let plane = self.set_of(block);
         self.planes.share_mut(plane, self.blocks.stream(block)).held -= 1;
     }
 
     fn join_free(&mut self, block: BlockId) {
         self.blocks.set_free(block);
-        let plane = self.geometry.plane_of(block);
+        let plane = self.set_of(block);
         self.planes.each[plane].free.push_back(block);
         self.update_writable(plane);
     }
 
+    /// Whether a block of a superblock that was erased has had the cycles that it endures.
+    fn take_worn(&mut self, superblock: BlockId) -> bool {
+        let before = self.worn.len();
+        self.worn.retain(|b| *b != superblock);
+        self.worn.len() < before
+    }
+
     /// Whether the block has reached the end of its life; if so it is retired.
     fn retire(&mut self, block: BlockId) -> bool {
-        let healed = std::mem::take(&mut self.healed);
-        let worn = self.array.wear()[block] >= self.endurance && !healed;
+        let worn = if self.geometry.superblocks().are_blocks() {
+            let healed = std::mem::take(&mut self.healed);
+            self.array.wear()[block] >= self.endurance && !healed
+        } else {
+            self.take_worn(block)
+        };
         let marked_bad = self.marked_bad.iter().position(|b| *b == block);
         let ends = self.ages && (worn || marked_bad.is_some());
         // Garbage collection may just have used the plane's reserve to empty this block. Then the
         // block takes its place for one more life, or the next victim would have nowhere to go.
-        if !ends || !self.reserves(self.geometry.plane_of(block)) {
+        if !ends || !self.reserves(self.set_of(block)) {
             return false;
         }
         self.blocks.set_bad(block);
-        self.counts.retired += self.geometry.flash_blocks_per_block();
+        let members = self.geometry.superblocks().members();
+        let retired = self.geometry.flash_blocks_per_block() * members.into();
+        self.counts.retired += retired;
         if let Some(at) = marked_bad {
             self.marked_bad.swap_remove(at);
-            self.counts.marked_bad += self.geometry.flash_blocks_per_block();
+            self.counts.marked_bad += retired;
         }
         let good = self.geometry.flash_blocks() - self.counts.retired;
         let blocks = good.get() / self.geometry.flash_blocks_per_block().get();
-        self.worn_out = blocks * u64::from(self.widest) < self.demands.pages;
+        let superblocks = blocks / u64::from(members);
+        self.worn_out = superblocks * u64::from(self.widest) < self.demands.pages;
         true
     }
 
@@ -181,6 +214,7 @@ impl<S: Store> Space<S> {
         if !self.ages || matches!(self.blocks.state(block), State::Free | State::Bad) {
             return false;
         }
+        let block = self.geometry.superblock_of(block);
         if !self.marked_bad.contains(&block) {
             self.marked_bad.push(block);
         }
@@ -219,10 +253,48 @@ impl<S: Store> Space<S> {
     #[inline(always)] // a call costs more than it does
     pub(crate) fn give(&mut self, block: BlockId, slot: u32, last: bool) -> Ppn {
         self.blocks.written[block] = slot + self.unit();
-        if last {
+        if self.striped {
+            self.pass_turn(block);
+        } else if last {
             self.set_full(block);
         }
         self.geometry.ppn(block, slot)
+    }
+
+    /// A unit of an open superblock was given away: the block of the next one has its turn. The unit
+    /// after the data of a stripe is that stripe's parity.
+    #[inline(never)]
+    fn pass_turn(&mut self, block: BlockId) {
+        let (plane, stream) = (self.set_of(block), self.blocks.stream(block));
+        let superblocks = *self.geometry.superblocks();
+        let superblock = superblocks.first_of(block);
+        let mut position = superblocks.position(block);
+        let mut row = self.blocks.written(block) / self.unit() - 1;
+        loop {
+            position += 1;
+            if position == superblocks.members() {
+                (position, row) = (0, row + 1);
+            }
+            if row * self.unit() == self.geometry.pages_per_block() {
+                return self.set_full(block);
+            }
+            let next = superblocks.member(superblock, position);
+            if !superblocks.is_parity(row * superblocks.members() + position) {
+                self.planes.share_mut(plane, stream).frontier = Some(next);
+                return;
+            }
+            let slot = self.blocks.written(next);
+            self.blocks.written[next] = slot + self.unit();
+            self.parity_due.push(self.geometry.ppn(next, slot));
+        }
+    }
+
+    /// A parity unit was programmed; whether its superblock is complete now.
+    pub(crate) fn program_parity(&mut self, ppn: Ppn) -> bool {
+        self.array.program_without_data(ppn);
+        self.counts.program[Source::Parity] += u64::from(self.unit());
+        let block = self.geometry.block_of(ppn);
+        self.blocks.state(block) == State::Full && self.is_programmed(block)
     }
 
     /// One command programs `pages` pages; missing ones are padding.
@@ -287,7 +359,12 @@ impl<S: Store> Space<S> {
     /// Whether no program of a block is on its way.
     #[inline]
     pub(crate) fn is_programmed(&self, block: BlockId) -> bool {
-        self.array.next_page(block) >= self.blocks.written(block)
+        let done = |b| self.array.next_page(b) >= self.blocks.written(b);
+        if self.geometry.superblocks().are_blocks() {
+            return done(block);
+        }
+        let superblock = self.geometry.superblock_of(block);
+        self.geometry.superblocks().blocks_of(superblock).all(done)
     }
 
     /// The content of a slot, read for `source`.
@@ -305,8 +382,15 @@ impl<S: Store> Space<S> {
         }
     }
 
+    /// One block is erased.
     pub(crate) fn erase(&mut self, block: BlockId, mode: Mode, source: Source) {
         self.array.erase(block, mode);
+        if self.ages && !self.geometry.superblocks().are_blocks() {
+            let healed = std::mem::take(&mut self.healed);
+            if self.array.wear()[block] >= self.endurance && !healed {
+                self.worn.push(self.geometry.superblock_of(block));
+            }
+        }
         self.counts.erase[source] += self.geometry.flash_blocks_per_block();
     }
 

@@ -14,7 +14,7 @@ pub use saved::{Damaged, seal};
 
 use crate::{Config, Counts, Pool, StreamId, StreamSpec};
 use kernel::BitSet;
-use nand::{Array, BlockId, Geometry, Layouts, Mode, PlaneId, Store};
+use nand::{Array, BlockId, Geometry, Layouts, Mode, PlaneId, Ppn, Store};
 use plane::PlaneColumns;
 
 /// The demands of a drive's policies on its space, asked once.
@@ -39,6 +39,14 @@ pub(crate) struct Space<S: Store> {
     planes: PlaneColumns,
     array: Array<S>,
     pub(crate) demands: Demands,
+    /// Units are given away in the order of stripes: several blocks make a superblock, or some
+    /// units hold parity.
+    pub(crate) striped: bool,
+    /// The first slots of parity units whose stripes have their data, and which nobody programs
+    /// yet.
+    pub(crate) parity_due: Vec<Ppn>,
+    /// Superblocks of which a block has had the cycles that it endures, while they are erased.
+    worn: Vec<BlockId>,
     /// Every block is in full mode and always was: slots are pages.
     pub(crate) plain: bool,
     /// The most slots that a block has or had: what the valid pages of a victim may need.
@@ -68,13 +76,19 @@ impl<S: Store> Space<S> {
     /// Every block is free.
     pub(crate) fn new(config: &Config, array: Array<S>, demands: Demands) -> Self {
         let geometry = config.geometry;
+        let striped = geometry.superblocks().are_striped();
+        let slots = geometry.data_slots_per_superblock();
         let widest = array.modes().as_slice().iter().map(|m| config.layouts.slots(*m)).max();
+        let widest = if striped { Some(slots) } else { widest };
         let mut space = Self {
             geometry,
             layouts: config.layouts.clone(),
-            blocks: Blocks::new(&geometry),
+            blocks: Blocks::new(&geometry, slots),
             planes: PlaneColumns::new(&geometry, demands.streams.len()),
             plain: demands.plain && demands.streams.iter().all(|s| s.mode == Mode::Full),
+            striped,
+            parity_due: Vec::new(),
+            worn: Vec::new(),
             array,
             widest: widest.expect("a drive has blocks"),
             writable: BitSet::new(geometry.planes()),
@@ -88,7 +102,7 @@ impl<S: Store> Space<S> {
             worn_out: false,
             counts: Counts::default(),
         };
-        geometry.plane_ids().for_each(|p| space.update_writable(p));
+        geometry.set_ids().for_each(|p| space.update_writable(p));
         space
     }
 
@@ -107,9 +121,10 @@ impl<S: Store> Space<S> {
         &self.array
     }
 
+    /// Free blocks of a plane: a free superblock has one in each plane of its set.
     #[inline]
     pub(crate) fn free_blocks(&self, plane: PlaneId) -> usize {
-        self.planes.each[plane].free.len()
+        self.planes.each[self.geometry.superblocks().set_of(plane)].free.len()
     }
 
     fn stream_ids(&self) -> impl Iterator<Item = StreamId> + use<S> {

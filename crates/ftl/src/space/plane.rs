@@ -1,4 +1,7 @@
 //! Planes: free blocks and frontiers; what is kept free, who may have it, and who takes it.
+//!
+//! Where several planes make superblocks, "plane" is such a set, by its first plane, and "block" a
+//! superblock, by its first block. The other planes of a set have nothing here.
 
 use super::Space;
 use crate::StreamId;
@@ -24,7 +27,7 @@ pub(super) struct Plane {
 /// The blocks that a stream has in a plane.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct StreamShare {
-    /// Its open block.
+    /// Its open block. Of an open superblock: the block whose turn it is.
     pub(super) frontier: Option<BlockId>,
     /// Blocks that hold data of it.
     pub(super) held: u32,
@@ -43,7 +46,9 @@ pub(super) struct PlaneColumns {
 impl PlaneColumns {
     pub(super) fn new(geometry: &Geometry, streams: usize) -> Self {
         let plane = |p: u32| {
-            let blocks = geometry.blocks_of(PlaneId::from_u32(p)).map(BlockId::new);
+            let plane = PlaneId::from_u32(p);
+            let first = geometry.superblocks().set_of(plane) == plane;
+            let blocks = geometry.blocks_of(plane).map(BlockId::new).filter(|_| first);
             Plane { free: blocks.collect(), no_victim: false, lends_last: false }
         };
         Self {
@@ -72,9 +77,21 @@ impl PlaneColumns {
 }
 
 impl<S: Store> Space<S> {
+    /// The plane of a block; of a block of a superblock, its set.
+    #[inline]
+    pub(crate) fn set_of(&self, block: BlockId) -> PlaneId {
+        self.geometry.superblocks().set_of(self.geometry.plane_of(block))
+    }
+
     pub(super) fn update_writable(&mut self, plane: PlaneId) {
         let room = self.has_room(plane);
-        self.writable.put(plane.as_u32() as usize, room);
+        if self.geometry.superblocks().are_blocks() {
+            return self.writable.put(plane.as_u32() as usize, room);
+        }
+        // Placement policies know planes, each with the room of its set.
+        for plane in self.geometry.superblocks().planes_of(plane) {
+            self.writable.put(plane.as_u32() as usize, room);
+        }
     }
 
     /// Whether the plane can take a host write.
@@ -179,7 +196,7 @@ impl<S: Store> Space<S> {
     /// The plane that had no victim until now, if this block has something to gain.
     #[cold]
     pub(crate) fn note_victim(&mut self, block: BlockId) -> Option<PlaneId> {
-        let plane = self.geometry.plane_of(block);
+        let plane = self.set_of(block);
         let gains = self.blocks.is_candidate(block) && self.gains(block);
         if !gains || !self.has_no_victim(plane) {
             return None;
@@ -199,7 +216,7 @@ impl<S: Store> Space<S> {
     /// needs no space, even if the plane was just short of it. Space that it keeps (blocks that
     /// hold less, or are partly written) is collected for it, at the next collection of any source.
     pub(crate) fn needed_by(&mut self, asked: Source, victim: BlockId) -> Source {
-        let plane = self.geometry.plane_of(victim);
+        let plane = self.set_of(victim);
         let Some(charged) = self.charged.get_mut(plane.as_u32() as usize) else { return asked };
         if *charged > 0 {
             *charged -= i64::from(self.blocks.gain(victim));

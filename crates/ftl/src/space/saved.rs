@@ -16,12 +16,13 @@
 
 use super::{Space, State};
 use crate::{Lpn, Map, StreamId};
+use kernel::IndexVec;
 use nand::{BlockId, Ppn, Store};
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 const NOBODY: u32 = u32::MAX;
 
 /// The bytes are not a saved state of this drive.
@@ -49,17 +50,17 @@ impl<S: Store> Space<S> {
         // Most streams of policies have no blocks before the run, and a drive with other policies
         // may begin with this state. So streams without blocks at the end are left out.
         let is_open = |s: &StreamId| {
-            self.geometry.plane_ids().any(|p| self.planes.share(p, *s).frontier.is_some())
+            self.geometry.set_ids().any(|p| self.planes.share(p, *s).frontier.is_some())
         };
         let last = self.stream_ids().filter(is_open).last();
         let saved = last.map_or(0, |s| s.index() + 1);
         put(saved as u32);
-        for p in self.geometry.plane_ids() {
+        for p in self.geometry.set_ids() {
             for stream in self.stream_ids().take(saved) {
                 put(self.planes.share(p, stream).frontier.map_or(NOBODY, BlockId::as_u32));
             }
         }
-        for p in self.geometry.plane_ids() {
+        for p in self.geometry.set_ids() {
             let plane = &self.planes.each[p];
             put(plane.free.len() as u32 | u32::from(plane.no_victim) << 31);
             for b in &plane.free {
@@ -101,13 +102,14 @@ impl<S: Store> Space<S> {
             self.blocks.closed_at[b] = closed_at;
         }
         self.blocks.closings = closings;
-        self.geometry.plane_ids().for_each(|p| self.update_writable(p));
+        self.geometry.set_ids().for_each(|p| self.update_writable(p));
         Ok(())
     }
 
     /// The blocks, and when which were closed: they close when their valid slots are known.
     fn restore_blocks(&mut self, words: &mut Words<'_>) -> Intact<Vec<(u32, BlockId)>> {
         let mut closed = Vec::new();
+        let mut common = IndexVec::filled((0, 0), self.geometry.blocks());
         for b in self.geometry.block_ids() {
             let (word, written, closed_at) = (words.next()?, words.next()?, words.next()?);
             let stream = StreamId((word >> 8) as u8);
@@ -115,6 +117,12 @@ impl<S: Store> Space<S> {
             if written > self.geometry.pages_per_block() || !whole || word >> 16 != 0 {
                 return Err(Damaged);
             }
+            let first = self.geometry.superblock_of(b);
+            // The blocks of a superblock are in one state, and closed at one time.
+            if first != b && (word, closed_at) != common[first] {
+                return Err(Damaged);
+            }
+            common[b] = (word, closed_at);
             let is_closed = match word as u8 {
                 0 if (word, written, closed_at) == (0, 0, 0) => continue,
                 1 if closed_at == 0 => false,
@@ -122,12 +130,14 @@ impl<S: Store> Space<S> {
                 _ => return Err(Damaged),
             };
             let Some(spec) = self.demands.streams.get(stream.index()) else { return Err(Damaged) };
-            self.blocks.open(b, stream, spec.role);
-            self.planes.share_mut(self.geometry.plane_of(b), stream).held += 1;
+            if first == b {
+                self.blocks.open(b, stream, spec.role);
+                self.planes.share_mut(self.set_of(b), stream).held += 1;
+            }
             self.blocks.written[b] = written;
             // Nothing was on its way: what was given away was programmed.
             self.array.adopt(b, written);
-            if is_closed {
+            if is_closed && first == b {
                 closed.push((closed_at, b));
             }
         }
@@ -143,7 +153,7 @@ impl<S: Store> Space<S> {
             return Err(Damaged);
         }
         let mut last = 0;
-        for p in self.geometry.plane_ids() {
+        for p in self.geometry.set_ids() {
             for stream in self.stream_ids().take(saved) {
                 let frontier = match words.next()? {
                     NOBODY => None,
@@ -158,7 +168,7 @@ impl<S: Store> Space<S> {
         if last != saved {
             return Err(Damaged);
         }
-        for p in self.geometry.plane_ids() {
+        for p in self.geometry.set_ids() {
             let word = words.next()?;
             let (n, no_victim) = (word & !(1 << 31), word >> 31 != 0);
             self.planes.set_no_victim(p, no_victim);
@@ -222,7 +232,7 @@ impl<S: Store> Space<S> {
         Ok(pairs)
     }
 
-    fn header(&self, map: &Map) -> [u32; 12] {
+    fn header(&self, map: &Map) -> [u32; 14] {
         let (shape, units) = (self.geometry.shape(), self.geometry.units());
         [
             MAGIC,
@@ -237,6 +247,8 @@ impl<S: Store> Space<S> {
             units.across,
             units.pages,
             units.planes,
+            self.geometry.superblocks().members(),
+            self.geometry.superblocks().parity(),
         ]
     }
 }

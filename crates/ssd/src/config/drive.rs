@@ -138,6 +138,35 @@ impl Fill {
         [("none", Self::None), ("touched", Self::Touched), ("full", Self::Full)];
 }
 
+/// The blocks that are opened, filled, collected and erased as one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Superblock {
+    /// Those that one command programs.
+    PlaneGroup,
+    /// Those of all planes of a die.
+    Die,
+    /// Those of all planes of the drive.
+    Drive,
+    /// Those of all planes of this number of dies.
+    Dies(u32),
+}
+
+impl Superblock {
+    /// The words in the drive file.
+    pub(crate) const WORDS: [(&str, Self); 3] =
+        [("plane-group", Self::PlaneGroup), ("die", Self::Die), ("drive", Self::Drive)];
+
+    /// The dies of a superblock; `None`: it is a block of its own.
+    pub(crate) fn dies(self, geometry: &nand::Geometry) -> Option<u32> {
+        match self {
+            Self::PlaneGroup => None,
+            Self::Die => Some(1),
+            Self::Drive => Some(geometry.dies() as u32),
+            Self::Dies(dies) => Some(dies),
+        }
+    }
+}
+
 impl Reliability {
     /// Whether the physics of the cells is simulated.
     pub fn model_on(&self) -> bool {

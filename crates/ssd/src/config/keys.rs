@@ -10,7 +10,7 @@
 use super::drive::{
     Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, GcPacing, HostMode,
     Interruptible, Mapping, Model, MultiPlane, PendingRead, PermutationOrder, Program,
-    ProgramSpeed, ReadStart, RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead,
+    ProgramSpeed, ReadStart, RecoveryConstants, SHORTEST, Superblock, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log};
 use super::field::{Any, At, ByPageType, Field, SettingKey, Word, all, settings, values};
@@ -350,15 +350,25 @@ settings! {
         /// Planes of a die that one command programs: planes-per-die is a multiple of it. Their blocks
         /// of the same index are opened, programmed and erased together. By default 1.
         program_planes: Option<NonZeroU32>,
+        /// The blocks that are opened, filled, collected and erased as one. "plane-group": those of one
+        /// index in the planes that one command programs. "die": in all planes of a die. "drive": in
+        /// all planes of all dies. A number: of so many dies, which divides that of the drive. They
+        /// are filled in stripes: a program unit of each die in turn. Free blocks that keys count,
+        /// such as `ftl.gc.start`, are then such superblocks. By default "plane-group".
+        superblock: Option<Superblock>,
+        /// One program unit in so many of a stripe holds parity, and no data; 0: none does. It divides
+        /// the number of blocks in a superblock. Where that is 1, a stripe is so many units of a block,
+        /// and it divides their number. By default 0.
+        parity: Option<u32>,
         /// How long a write waits for others to be programmed with, where a program takes several
         /// mapping units and nothing answers the host before; then what is missing is padding. Up to
         /// a minute. By default "0ns": until all that comes at the same time is there.
         program_wait: Option<OperationTime> => Run,
-        /// (P - L) / L, where P is the flash and L what the drive exports; above 0. A fraction,
+        /// (P - L) / L, where P is the flash without parity and L what the drive exports; above 0. A fraction,
         /// not a percentage. Exports whole pages, rounded down.
         over_provisioning: Option<f64>
             [f64::MIN_POSITIVE, f64::MAX, "is {}, and it must be above 0", "(P - L) / L"],
-        /// (P - L) / P, where P is the flash and L what the drive exports; 0 < x < 1. A fraction,
+        /// (P - L) / P, where P is the flash without parity and L what the drive exports; 0 < x < 1. A fraction,
         /// not a percentage. Exports whole pages, rounded down.
         spare_factor: Option<f64>
             [f64::MIN_POSITIVE, BELOW_ONE, "is {}, and it must lie between 0 and 1", "a fraction: 7 % is 0.07"],
@@ -656,6 +666,21 @@ values! {
                 _ => "above 0, at most 1",
             };
             at.wrong_value(format!("is {share}, not a share"), label)
+        };
+    Superblock => Self, json!({ "anyOf": [
+            { "enum": Self::WORDS.map(|(word, _)| word) },
+            { "type": "integer", "minimum": 1, "maximum": u32::MAX },
+        ] }),
+        |superblock| match superblock {
+            Self::Dies(dies) => json!(dies),
+            _ => {
+                let found = Self::WORDS.iter().find(|(_, word)| word == superblock);
+                found.map(|(word, _)| *word).into()
+            }
+        },
+        |at| match at.node.value {
+            Value::Int(_) | Value::Float(_) => NonZeroU32::read(at).map(Self::Dies),
+            _ => at.word(&Self::WORDS, "a number of dies"),
         };
     BusField [BusSettings::KEYS] => Option<BusSettings>,
         json!({ "anyOf": [{ "const": "included" }, BusSettings::schema()] }),

@@ -2,10 +2,10 @@
 
 use super::drive::{
     ChannelFirst, Drive, DriveWorkload, GcPacing, HostMode, Model, MultiPlane, Program, Recording,
-    limits,
+    Superblock, limits,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log, Mark};
-use super::field::{At, Field, Reach, Word, all, all_of};
+use super::field::{At, Field, Reach, Word, all, all_of, one_of};
 use super::keys::{
     Choices, EnergySettings, File, Fraction, GcSettings, GeometrySettings, PagesSettings,
     Reliability, WorkloadSettings,
@@ -109,6 +109,8 @@ pub(crate) fn resolve(
     let exported = exported * geometry.page_size().get();
     (file.ftl.over_provisioning, file.ftl.spare_factor) = (None, None);
     file.ftl.logical_capacity = Some(Bytes::new(exported));
+    file.ftl.superblock = file.ftl.superblock.filter(|all| *all != Superblock::PlaneGroup);
+    file.ftl.parity = file.ftl.parity.filter(|one_in| *one_in > 0);
     file.pages.order = file.pages.order.filter(|order| *order != PageOrder::Cyclic);
     file.pages.program = file.pages.program.filter(|program| *program != Program::Page);
     let shift = file.workload.shift.take().filter(|shift| *shift != 0);
@@ -128,7 +130,7 @@ pub(crate) fn resolve(
         let given = |key: &str| !from(&format!("reliability.{key}"), Origin::Default);
         echo.retain(|key, _| ALWAYS.contains(&key.as_str()) || given(key));
     }
-    let (physical, logical) = (geometry.pages() as f64, f64::from(logical_pages));
+    let (physical, logical) = (geometry.data_slots() as f64, f64::from(logical_pages));
     let buffer = scale.as_ref().map_or(file.buffer, |scale| scale.buffer(file.buffer));
     if let Some(scale) = &mut scale {
         scale.whole_buffer = file.buffer.size.unwrap_or(Bytes::new(0));
@@ -301,7 +303,7 @@ impl Work<'_> {
             return Some((self.array(shape)?, None));
         };
         let one = self.array(Shape { blocks_per_plane: 1, ..shape })?;
-        let flash = one.pages() as u64 * u64::from(shape.blocks_per_plane);
+        let flash = one.data_slots() * u64::from(shape.blocks_per_plane);
         let exported = self.exported(&one, flash)?;
         let gc = self.take::<GcSettings>("ftl.gc")?;
         let open_loop = self.get::<HostMode>("host.mode") != Some(HostMode::QueueDepth);
@@ -330,7 +332,72 @@ impl Work<'_> {
             );
             self.fail(ConfigErrorKind::Conflict, message, &[("pages.order", "")]);
         }
-        self.units(ordered?)
+        let superblocks = self.superblocks(self.units(ordered?)?)?;
+        self.parity(superblocks)
+    }
+
+    /// The array with its superblocks.
+    fn superblocks(&self, geometry: Geometry) -> Option<Geometry> {
+        const MOST_SLOTS: u64 = 1 << 29;
+        let path = "ftl.superblock";
+        let asked = self.get::<Superblock>(path).unwrap_or(Superblock::PlaneGroup);
+        let Some(dies) = asked.dies(&geometry) else { return Some(geometry) };
+        let all = geometry.dies() as u32;
+        if !all.is_multiple_of(dies) {
+            let message = format!("`{path}` is {dies} dies, and the drive has {all}");
+            let fit = (1..=all).filter(|n| all.is_multiple_of(*n));
+            let fit: Vec<_> = fit.map(|n| n.to_string()).collect();
+            let label = format!("a part of them: {}", one_of(&fit, "or"));
+            self.fail(ConfigErrorKind::Value, message, &[(path, &label)]);
+            return None;
+        }
+        let members = u64::from(dies) * geometry.planes_per_die() as u64;
+        let slots = members * u64::from(geometry.pages_per_block());
+        if slots > MOST_SLOTS {
+            let message =
+                format!("`{path}`: a superblock of {dies} dies has {slots} mapping units");
+            let label = format!("at most {MOST_SLOTS}: fewer dies, or a larger mapping unit");
+            self.fail(ConfigErrorKind::Value, message, &[(path, &label)]);
+            return None;
+        }
+        if self.tree.at("ftl.copyback").is_some() && members > 1 {
+            let message = format!(
+                "`ftl.copyback` moves pages inside a plane, and a superblock of {members} blocks takes \
+                 moved pages on all of them in turn"
+            );
+            let marks = [("ftl.copyback", ""), (path, "must be \"plane-group\"")];
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
+        }
+        Some(geometry.with_superblocks(dies))
+    }
+
+    /// The array with its parity.
+    fn parity(&self, geometry: Geometry) -> Option<Geometry> {
+        let path = "ftl.parity";
+        let one_in = self.get::<u32>(path).unwrap_or(0);
+        if one_in == 0 {
+            return Some(geometry);
+        }
+        let superblocks = geometry.superblocks();
+        let (units, of) = if superblocks.are_blocks() {
+            let units = geometry.pages_per_block() / geometry.slots_per_program();
+            (units, "program units of a block")
+        } else {
+            (superblocks.members(), "blocks of a superblock")
+        };
+        if one_in == 1 || !units.is_multiple_of(one_in) {
+            let message = format!("`{path}` is {one_in}, and there are {units} {of}");
+            let fit: Vec<_> = (2..=units).filter(|n| units.is_multiple_of(*n)).collect();
+            let label = if fit.is_empty() {
+                "no number fits: a stripe needs at least two units".to_owned()
+            } else {
+                let fit: Vec<_> = fit.iter().map(u32::to_string).collect();
+                format!("0, or one of {}", fit.join(", "))
+            };
+            self.fail(ConfigErrorKind::Value, message, &[(path, &label)]);
+            return None;
+        }
+        Some(geometry.with_parity(one_in))
     }
 
     /// The array with the units that it is mapped and programmed in.
@@ -553,7 +620,7 @@ impl Work<'_> {
             return None;
         }
         let geometry = self.geometry?;
-        self.exported(&geometry, geometry.pages() as u64).map(|pages| pages as u32)
+        self.exported(&geometry, geometry.data_slots()).map(|pages| pages as u32)
     }
 
     /// How many pages a drive with these planes and this number of pages exports, if it is given.
@@ -572,7 +639,11 @@ impl Work<'_> {
         if pages > flash {
             let asked = self.tree.at(path)?.place.text().trim_matches(['"', '\'']);
             let flash = readable(Bytes::new(flash * page));
-            let message = format!("{asked} exported, but the drive has {flash} of flash");
+            let parity = match geometry.superblocks().parity() {
+                0 => String::new(),
+                one_in => format!(" beside parity (one unit in {one_in})"),
+            };
+            let message = format!("{asked} exported, but the drive has {flash} of flash{parity}");
             let help = "a share of the flash fits any drive: `--set ftl.spare-factor=0.1`";
             let error = self.error(ConfigErrorKind::OverCapacity, message, &[(path, "")]);
             self.log.fail(path, ConfigError { help: Some(help.to_owned()), ..error });
@@ -597,28 +668,37 @@ impl Work<'_> {
         let stop = self.get::<u32>("ftl.gc.stop");
         let (Some(g), Some(logical), Some(stop)) = (&self.geometry, logical, stop) else { return };
         let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));
-        let kept = kept.div_ceil(g.pages_per_block().into());
+        // Slots for data of a block, or of a superblock.
+        let slots = u64::from(g.data_slots_per_superblock());
+        let kept = kept.div_ceil(slots);
         let own = reserve(stop);
         // The slots that each block may keep and that reclaiming it does not gain: a program unit
         // less one page.
         let unit = u64::from(g.slots_per_program());
         let padded = (unit - 1) * g.blocks_per_plane() as u64;
-        let padded = padded.div_ceil(g.pages_per_block().into());
+        let padded = padded.div_ceil(slots);
         let blocks = own + kept + padded;
-        let needed = g.planes() as u64 * blocks * u64::from(g.pages_per_block());
-        let spare = g.pages() as u64 - u64::from(logical);
+        let sets = g.sets() as u64;
+        let needed = sets * blocks * slots;
+        let spare = g.data_slots() - u64::from(logical);
         if spare >= needed {
             return;
         }
         let names = (!names.is_empty()).then(|| format!("`{}`", names.join("` and `")));
         let who = names.as_ref().map_or("GC needs".to_owned(), |who| format!("GC and {who} need"));
-        let per_plane = spare as f64 / (g.planes() as f64 * f64::from(g.pages_per_block()));
+        let per_plane = spare as f64 / (sets * slots) as f64;
+        let (each, per, whole) = match g.superblocks().dies() {
+            _ if g.superblocks().are_blocks() => ("blocks", "per plane".to_owned(), "a plane has"),
+            dies if dies as usize == g.dies() => ("superblocks", "".to_owned(), "the drive has"),
+            dies => ("superblocks", format!("per {dies} dies"), "they have"),
+        };
+        let per = if per.is_empty() { per } else { format!(" {per}") };
         let message = format!(
-            "{who} {blocks} free blocks per plane, this drive has {} spare",
+            "{who} {blocks} free {each}{per}, this drive has {} spare",
             (per_plane * 100.0).floor() / 100.0
         );
         let mut help = format!(
-            "GC needs `ftl.gc.stop` ({stop}) blocks, an open one for the host and one for itself"
+            "GC needs `ftl.gc.stop` ({stop}) {each}, an open one for the host and one for itself"
         );
         if let Some(who) = names {
             help += &format!("; {who} keeps the pages of {kept} from data");
@@ -635,10 +715,10 @@ impl Work<'_> {
                 most => format!("; `scale = \"1/{most}\"` leaves as many"),
             }
         } else if blocks >= all {
-            format!("; a plane has {all} blocks in all, so give it more")
+            format!("; {whole} {all} {each} in all, so give more")
         } else {
             let least = (blocks as f64 / all as f64 * 10_000.0).ceil() / 10_000.0;
-            format!("; with {all} blocks per plane that is a spare-factor of {least} or more")
+            format!("; with {all} {each}{per} that is a spare-factor of {least} or more")
         };
         let given = CAPACITY.into_iter().find(|path| self.tree.at(path).is_some());
         let marks = [

@@ -48,7 +48,7 @@ pub struct Scale {
     pub whole_buffer: Bytes,
     /// Blocks of each plane that take no part in collection, and how well they are known.
     pub(crate) idle: (f64, f64),
-    /// Mapping units of a block, of all planes together.
+    /// Mapping units for data of a block, of all planes together.
     row: u64,
     /// Program units of a block, if their plane is drawn for each; `None`: there is one plane.
     drawn: Option<f64>,
@@ -67,23 +67,23 @@ impl Scale {
         gc: &GcSettings,
         open_loop: bool,
     ) -> Self {
-        let row = one.pages() as u64;
+        let row = one.data_slots();
         let whole = f64::from(whole_blocks);
         let spare = 1.0 - logical as f64 / (row as f64 * whole);
         let idle = idle_blocks(gc, spare, open_loop);
-        let units = f64::from(one.pages_per_block()) / f64::from(one.slots_per_program());
+        let units = f64::from(one.slots_per_superblock()) / f64::from(one.slots_per_program());
         let mut scale = Self {
             of,
             blocks: 0,
             whole_blocks,
             logical_pages: 0,
             whole_logical_pages: logical,
-            whole_pages: row * u64::from(whole_blocks),
+            whole_pages: one.pages() as u64 * u64::from(whole_blocks),
             page: one.page_size(),
             whole_buffer: Bytes::new(0),
             idle,
             row,
-            drawn: (one.planes() > 1).then_some(units),
+            drawn: (one.sets() > 1).then_some(units),
             sampled: None,
         };
         scale.divide(of);

@@ -138,7 +138,7 @@ impl Drive {
     /// Blocks of a plane that neither hold old data nor are exported.
     fn reserved_blocks(&self) -> f64 {
         let (kept, _) = self.policies.spare_slots(&self.geometry);
-        let kept = kept.div_ceil(self.geometry.pages_per_block().into());
+        let kept = kept.div_ceil(self.geometry.data_slots_per_superblock().into());
         (reserve(self.ftl.gc.stop) + kept) as f64
     }
 

@@ -182,8 +182,9 @@ impl Device {
         lane: usize,
         op: u32,
     ) -> (usize, u32) {
-        // Host writes come in order; only jobs in idle time write to the same blocks.
-        let shared = lane >= LaneId::Job as usize || self.dies[die].mask & IDLE != 0;
+        // Host writes come in order; only jobs in idle time, and parity, go to the same blocks.
+        let shared =
+            lane >= LaneId::Job as usize || self.dies[die].mask & IDLE != 0 || self.has_parity;
         if !shared || self.is_next(states, op) {
             return (lane, op);
         }
@@ -245,7 +246,8 @@ impl Device {
             1_u32 << geometry.flash_plane_of(o.slot().expect("what may share has a slot"))
         };
         // Only a re-write in idle time can hold a place before a host write in the same block.
-        let contested = self.dies[die].mask & IDLE != 0 && verb == Verb::Program;
+        let contested =
+            (self.dies[die].mask & IDLE != 0 || self.has_parity) && verb == Verb::Program;
         let mut last = op;
         let (_, slot) = place(&self.ops[op]);
         let mut planes = plane_bit(&self.ops[op]);

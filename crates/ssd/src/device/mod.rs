@@ -91,6 +91,8 @@ pub(crate) struct Device {
     /// If pages move inside their planes: the raw bit error rate of the last such read of each die.
     copied_rber: Vec<f32>,
     multi_plane: MultiPlane,
+    /// Parity is programmed into blocks to which the host writes.
+    has_parity: bool,
     /// For each die the reads that went before others, if the order of operations depends on it.
     passed: Vec<PassedOver>,
     /// Present where dies can be interrupted.
@@ -156,6 +158,7 @@ impl Device {
             copied_rber: vec![0.0; if copyback { dies } else { 0 }],
             data_first: drive.channel_first == ChannelFirst::Data,
             multi_plane: drive.ftl.multi_plane,
+            has_parity: geometry.superblocks().parity() > 0,
             suspension: drive
                 .suspend
                 .map(|settings| Box::new(Suspension::new(settings, drive.timing.erase, dies))),

@@ -228,9 +228,11 @@ impl<'a> Steadiness<'a> {
     fn random_without(&self, blocks: u32) -> f64 {
         let geometry = &self.drive.geometry;
         // Blocks that are kept free or open in each plane.
-        let apart = f64::from(self.drive.ftl.gc.stop + 2 + blocks) * geometry.planes() as f64;
-        let physical = geometry.pages() as f64 - apart * f64::from(geometry.pages_per_block());
-        random_waf(physical, f64::from(self.drive.logical_pages))
+        let apart = f64::from(self.drive.ftl.gc.stop + 2 + blocks) * geometry.sets() as f64;
+        let apart = apart * f64::from(geometry.data_slots_per_superblock());
+        let physical = geometry.data_slots() as f64 - apart;
+        let with_parity = geometry.pages() as f64 / geometry.data_slots() as f64;
+        random_waf(physical, f64::from(self.drive.logical_pages)) * with_parity
     }
 
     /// How many times as much is programmed, at most, if blocks are collected in idle time, as soon as

@@ -228,6 +228,9 @@ impl<K: PolicyTypes> Sim<K> {
             }
             Owner::Host(_) | Owner::Buffer(_) => (Tag::of(Source::Host), None),
         };
+        if tag.source == Source::Parity {
+            return self.ftl.set_usual_level(slot);
+        }
         let lpn = lpn.or_else(|| self.ftl.map().owner(slot));
         let lpn = lpn.expect("what is programmed has an owner");
         let queues = self.queues;

@@ -34,6 +34,10 @@ impl<K: PolicyTypes> Sim<K> {
             let seq = self.device.ops.place_job(id);
             let die = self.ftl.job(id).home;
             let op = self.device.ops.add_job(id, seq, self.clock.now);
+            if self.ftl.job(id).is_decided() {
+                let operation = self.ftl.job(id).operation();
+                self.device.ops.follow(op, Some(operation), seq, self.clock.now);
+            }
             self.device.insert(die, self.lane_of(id), op);
             self.device.look_round(&mut self.clock, die);
         }

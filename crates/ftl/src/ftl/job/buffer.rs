@@ -5,6 +5,7 @@
 //! of the next victim. The block is *owed* until then. If the plane then has enough free blocks,
 //! the next victim is given back with its remaining pages.
 
+use super::crew::Lead;
 use super::plan::PlanStage;
 use super::{After, Collect, JobCondition, JobId, Leaving, Next, Task, Then};
 use crate::{Cost, Dest, Ftl, FtlView, Lpn, Pages, PolicyTypes, ProgramBuffer, StreamId};
@@ -48,6 +49,32 @@ impl<D> JobBuffer<D> {
     /// How many blocks do.
     pub(super) fn unfinished(&self) -> usize {
         self.unfinished.len()
+    }
+
+    /// Pages that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.read.len()
+    }
+
+    /// Takes the pages that wait.
+    pub(super) fn take_waiting(&mut self) -> ProgramBuffer<Ppn, D> {
+        std::mem::take(&mut self.read)
+    }
+
+    /// Pages wait before those that do.
+    pub(super) fn put_first(&mut self, pages: &mut ProgramBuffer<Ppn, D>) {
+        pages.append(&mut self.read);
+        std::mem::swap(&mut self.read, pages);
+    }
+
+    /// What was read is no longer worth anything.
+    pub(super) fn forget(&mut self) {
+        self.read.retain(|_| false);
+    }
+
+    /// The last pages of a block wait for those of the next.
+    pub(super) fn leave_unfinished(&mut self, block: BlockId, needed_by: Source) {
+        self.unfinished.push((block, needed_by));
     }
 
     /// A page was read, and waits.
@@ -219,12 +246,12 @@ impl<K: PolicyTypes> Ftl<K> {
             return self.program_buffered(id, to, true, now);
         };
         *collect = Collect::Choose;
-        job.buffer.unfinished.push((block, needed_by));
+        job.buffer.leave_unfinished(self.space.geometry.superblock_of(block), needed_by);
         None
     }
 
     /// Drops the pages that the host has written meanwhile.
-    fn drop_stale(&mut self, id: JobId) {
+    pub(super) fn drop_stale(&mut self, id: JobId) {
         let (geometry, map) = (self.space.geometry, &self.map);
         let dropped = self.jobs.get_mut(id).buffer.read.retain(|from| {
             let (block, slot) = geometry.split(from);
@@ -239,9 +266,14 @@ impl<K: PolicyTypes> Ftl<K> {
         self.drop_stale(id);
         let geometry = self.space.geometry;
         let buffer = &mut self.jobs.get_mut(id).buffer;
-        let waits = |block| buffer.read.pages().any(|from| geometry.block_of(from) == block);
+        let of = |from| geometry.superblock_of(geometry.block_of(from));
+        let waits = |block| buffer.read.pages().any(|from| of(from) == block);
         let at = buffer.unfinished.iter().position(|(block, _)| !waits(*block))?;
         let (block, needed_by) = buffer.unfinished[at];
+        if !geometry.superblocks().are_blocks() {
+            buffer.unfinished.remove(at);
+            return Some(self.erase_superblock(id, block, needed_by));
+        }
         if self.space.blocks.pins(block) > 0 {
             return Some(self.jobs.park(id, JobCondition::Pins(block)));
         }
@@ -288,13 +320,16 @@ impl<K: PolicyTypes> Ftl<K> {
     /// There are no slots for the waiting pages. `None`: they are dropped.
     #[cold]
     pub(super) fn without_slots(&mut self, id: JobId, to: Dest) -> Option<Next> {
+        if self.is_short(id) {
+            return None;
+        }
         let geometry = self.space.geometry;
         let job = self.jobs.get_mut(id);
         let plane = job.plane;
         job.after = After::Nothing;
         let mut given_back = None;
         match &mut job.task {
-            Task::Collect(_) => job.after = After::Place { to },
+            Task::Collect(_) | Task::Member(_) => job.after = After::Place { to },
             // The block may be erased meanwhile, so what was read is no longer worth anything.
             Task::Plan(run) => {
                 let first = job.buffer.read.pages().map(|from| geometry.split(from).1).min();
@@ -303,7 +338,8 @@ impl<K: PolicyTypes> Ftl<K> {
                     PlanStage::Pages(Leaving { then: Then::Stay, cursor, .. }) => {
                         *cursor = first.unwrap_or(*cursor);
                     }
-                    PlanStage::Pages(Leaving { block, dest, .. }) => {
+                    PlanStage::Pages(Leaving { block, dest, .. })
+                    | PlanStage::Lead(Lead { superblock: block, dest, .. }) => {
                         given_back = Some(*block);
                         run.at = PlanStage::Retake(*block, *dest);
                     }
@@ -314,6 +350,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.jobs.counts.dropped += job.buffer.read.retain(|_| false);
                 return None;
             }
+            Task::Program | Task::Erase(_) | Task::Parity => unreachable!("it reads no pages"),
         }
         // The space that it waits for may lie in the block that it empties: that must not be out of
         // garbage collection's reach.

@@ -1,5 +1,6 @@
 //! Garbage collection: which block is reclaimed next, and for whom.
 
+use super::crew::Lead;
 use super::pace::Need;
 use super::{JobId, Leaving, Next, Task, Then};
 use crate::{
@@ -17,6 +18,8 @@ pub(super) enum Collect {
     Yield,
     /// A block is being emptied.
     Empty(Leaving),
+    /// A crew empties a superblock.
+    Lead(Lead),
 }
 
 /// The state between two choices of victims.
@@ -92,7 +95,15 @@ impl<K: PolicyTypes> Ftl<K> {
         let (valid, gain) = (self.space.blocks.valid(victim), self.space.blocks.gain(victim));
         let needed_by = self.space.needed_by(tag.demand, victim);
         let pages = self.begin_reclaim(victim, dest, needed_by);
-        self.jobs.get_mut(id).task = Task::Collect(Collect::Empty(pages));
+        let job = self.jobs.get(id);
+        // Pages of the victim before wait for some of this one: it may be given back after them.
+        if job.crew.leads && !job.buffer.has_unfinished() {
+            let lead = Lead { superblock: victim, dest, needed_by };
+            self.jobs.get_mut(id).task = Task::Collect(Collect::Lead(lead));
+            self.send_crew(id, lead, victim, 0);
+        } else {
+            self.jobs.get_mut(id).task = Task::Collect(Collect::Empty(pages));
+        }
         if self.jobs.pace.is_kept() {
             self.jobs.pace.begin(plane, valid, gain);
             self.plan_pace(plane);
@@ -136,11 +147,15 @@ impl<K: PolicyTypes> Ftl<K> {
     /// pages that wait to be programmed.
     fn victim_fits(&self, plane: PlaneId) -> bool {
         let Some(id) = self.jobs.collectors[plane] else { return false };
-        let Task::Collect(Collect::Empty(leaving)) = &self.jobs.get(id).task else { return false };
-        let erased = matches!(leaving.then, Then::Erase(_));
-        let slots = self.space.blocks.valid(leaving.block) + 2 * (self.space.unit() - 1);
+        let Task::Collect(collect) = &self.jobs.get(id).task else { return false };
+        let (block, dest) = match collect {
+            Collect::Empty(Leaving { block, dest, then: Then::Erase(_), .. }) => (*block, *dest),
+            Collect::Lead(lead) => (lead.superblock, lead.dest),
+            _ => return false,
+        };
+        let slots = self.space.blocks.valid(block) + 2 * (self.space.unit() - 1);
         let rest = self.space.rest(plane, StreamId::GC);
-        erased && leaving.dest == Dest::Stream(StreamId::GC) && slots <= rest
+        dest == Dest::Stream(StreamId::GC) && slots <= rest
     }
 
     /// The work of a plane's collector until the host can open another block there. `None`: it can
@@ -156,7 +171,7 @@ impl<K: PolicyTypes> Ftl<K> {
         if space.lends_to_host(plane) {
             return None;
         }
-        let pages = u64::from(space.geometry.pages_per_block());
+        let pages = u64::from(space.blocks.slots());
         let room = u64::from(space.rest(plane, StreamId::HOST));
         let (valid, gain) = self.jobs.pace.victim(plane);
         let Some(id) = self.jobs.collectors[plane].filter(|_| gain > 0) else {
@@ -175,6 +190,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         let left = match &job.task {
             Task::Collect(Collect::Empty(leaving)) => Some(space.blocks.valid(leaving.block)),
+            Task::Collect(Collect::Lead(lead)) => Some(space.blocks.valid(lead.superblock)),
             _ => None,
         };
         let given = left.map_or(free, |_| free + 1).min(2);
@@ -189,7 +205,10 @@ impl<K: PolicyTypes> Ftl<K> {
     /// Whether a job has a pace to keep: a collector, where there is one.
     #[inline]
     pub(super) fn has_pace(&self, id: JobId) -> bool {
-        self.jobs.pace.is_kept() && matches!(self.jobs.get(id).task, Task::Collect(_))
+        let job = self.jobs.get(id);
+        let collects = matches!(job.task, Task::Collect(_))
+            || (job.crew.of.is_some() && job.tag.source == Source::Gc);
+        self.jobs.pace.is_kept() && collects
     }
 
     /// Whether a collector that is about to move pages gives way to everything else first: it is not late,
@@ -219,6 +238,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let ftl = FtlView::of(&self.space, &self.map, &self.reads);
         let view = PlaneView { ftl, plane, now, from: 0, excluded: None };
         let chosen = self.policies.victim.choose(&view, tag, &mut victims.rng)?;
+        let chosen = self.space.geometry.superblock_of(chosen);
         assert!(
             blocks.is_candidate(chosen) && self.space.geometry.plane_of(chosen) == plane,
             "the victim policy chose block {chosen} ({:?}), no candidate of plane {plane}",

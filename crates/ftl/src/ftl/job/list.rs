@@ -1,6 +1,7 @@
 //! The running jobs, those whose turn it is, and those that wait; how they come about, and how they
 //! are run without time.
 
+use super::crew::Crew;
 use super::{After, Collect, Copyback, GcPace, Job, JobBuffer, JobId, Next, Page, Task};
 use crate::{
     Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Plan, PlaneView, PolicyTypes,
@@ -18,8 +19,10 @@ pub(crate) enum JobCondition {
     Space(Option<PlaneId>),
     /// The last read on its way to this block.
     Pins(BlockId),
-    /// A program into this block.
+    /// A program into this block, or its superblock.
     Program(BlockId),
+    /// The last member of the crew that this job leads.
+    Crew(JobId),
 }
 
 pub(crate) struct Jobs<D> {
@@ -40,6 +43,10 @@ pub(crate) struct Jobs<D> {
     pub(super) collectors: IndexVec<PlaneId, Option<JobId>>,
     /// How fast they go.
     pub(crate) pace: GcPace,
+    /// Members of crews that give way to everything else, some of which have ended or do not any more.
+    giving_way: Vec<JobId>,
+    /// Dies work at the same time: not while a drive is filled and aged.
+    pub(super) side_by_side: bool,
     /// Present where pages are moved inside their planes.
     pub(crate) copyback: Option<Box<Copyback>>,
     geometry: Geometry,
@@ -60,10 +67,17 @@ impl<D> Jobs<D> {
             idle_total: 0,
             collectors: IndexVec::filled(None, geometry.planes()),
             pace: GcPace::default(),
+            giving_way: Vec::new(),
+            side_by_side: false,
             copyback: None,
             geometry: *geometry,
             counts: Counts::default(),
         }
+    }
+
+    /// From now on dies work at the same time.
+    pub(crate) fn side_by_side(&mut self) {
+        self.side_by_side = true;
     }
 
     /// A job that has not begun.
@@ -73,6 +87,9 @@ impl<D> Jobs<D> {
         let operation = Operation::new(Verb::Read, None, tag, Level::MediumCost);
         let (hold, background) = (Hold::Place, false);
         let (waits, copyback, data_out) = (false, false, false);
+        let several = !self.geometry.superblocks().are_blocks();
+        let leads = several && matches!(task, Task::Collect(_) | Task::Plan(_));
+        let crew = if leads { Crew::leader() } else { Crew::default() };
         Job {
             tag,
             plane,
@@ -85,6 +102,7 @@ impl<D> Jobs<D> {
             operation,
             after,
             task,
+            crew,
             buffer,
         }
     }
@@ -112,8 +130,12 @@ impl<D> Jobs<D> {
 
     /// Whether a job gives way to everything else from now on. It is at hand: nobody has to be told.
     pub(super) fn set_background(&mut self, id: JobId, background: bool) {
-        self.get_mut(id).background = background;
+        let job = self.get_mut(id);
+        job.background = background;
         if background {
+            if job.crew.of.is_some() {
+                self.giving_way.push(id);
+            }
             self.demote(id);
         }
     }
@@ -183,7 +205,7 @@ impl<D> Jobs<D> {
     #[cold]
     pub(crate) fn await_space(&mut self, plane: Option<PlaneId>) {
         if self.pace.is_kept() {
-            let all = 0..self.geometry.planes() as u32;
+            let all = 0..self.geometry.planes() as u32; // of each set only the first counts
             let planes = plane.map_or(all, |plane| plane.as_u32()..plane.as_u32() + 1);
             for plane in planes {
                 let plane = PlaneId::from_u32(plane);
@@ -207,6 +229,27 @@ impl<D> Jobs<D> {
             && std::mem::take(&mut self.get_mut(id).background)
         {
             self.promoted.push(id);
+        }
+        self.urge_crew(plane);
+    }
+
+    /// The members of a collector's crew that give way to everything else do not any more.
+    fn urge_crew(&mut self, plane: PlaneId) {
+        if self.giving_way.is_empty() {
+            return;
+        }
+        let members = std::mem::take(&mut self.giving_way);
+        for id in members {
+            let Some(job) = self.running.get_mut(id.as_u32() as usize) else { continue };
+            let gives_way = job.crew.of.is_some() && job.background;
+            if gives_way && job.plane != plane {
+                self.giving_way.push(id);
+            } else if gives_way && job.tag.source == Source::Gc {
+                job.background = false;
+                if !job.waits {
+                    self.promoted.push(id);
+                }
+            }
         }
     }
 
@@ -232,6 +275,7 @@ impl<D> Jobs<D> {
         if std::mem::take(&mut job.background) && !job.waits {
             self.promoted.push(id);
         }
+        self.urge_crew(plane);
     }
 
     pub(super) fn add_collector(&mut self, plane: PlaneId, tag: Tag, background: bool) -> JobId {
@@ -248,7 +292,7 @@ impl<K: PolicyTypes> Ftl<K> {
         if !self.answers.wear || !matches!(tag.source, Source::Gc | Source::Refresh) {
             return;
         }
-        let plane = self.space.geometry.plane_of(erased);
+        let plane = self.space.set_of(erased);
         // One at a time: the spread that the last answer was about may be gone when it is done.
         if self.jobs.at_work(plane, Source::Wear) {
             return;
@@ -268,7 +312,7 @@ impl<K: PolicyTypes> Ftl<K> {
     /// away, and the block is retired when it is empty. Each plane empties one such block at a
     /// time; the others go when garbage collection or another failure comes to them.
     pub fn mark_bad(&mut self, block: BlockId) {
-        let plane = self.space.geometry.plane_of(block);
+        let plane = self.space.set_of(block);
         if !self.space.mark_bad(block)
             || self.space.blocks.state(block) == State::Moving
             || self.jobs.at_work(plane, Source::Refresh)
@@ -333,7 +377,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let view = FtlView::of(&self.space, &self.map, &self.reads);
         let lpn = self.policies.cost.rewrite(die, &view)?;
         let geometry = &self.space.geometry;
-        let plane = geometry.plane_of(geometry.block_of(self.find(lpn)?));
+        let plane = self.space.set_of(geometry.block_of(self.find(lpn)?));
         let job = self.jobs.job(Task::Rewrite(Some(lpn)), Tag::of(Source::Rewrite), plane);
         Some(self.jobs.add(Job { background: true, ..job }))
     }
@@ -344,7 +388,9 @@ impl<K: PolicyTypes> Ftl<K> {
             return None;
         }
         let indices = 0..self.space.geometry.planes_per_die() as u32;
-        let mut planes = indices.map(|index| self.space.geometry.plane_in(die, index));
+        let geometry = &self.space.geometry;
+        let mut planes =
+            indices.map(|index| geometry.superblocks().set_of(geometry.plane_in(die, index)));
         let plane = planes.find(|plane| {
             self.jobs.collectors[*plane].is_none()
                 && !self.space.has_no_victim(*plane)
@@ -376,7 +422,9 @@ impl<K: PolicyTypes> Ftl<K> {
                 Next::Yield => self.next(id, now),
                 Next::Start => {
                     let operation = *self.jobs.get(id).operation();
-                    self.job_concluded(id, &operation, Outcome::Done, now)
+                    let next = self.job_concluded(id, &operation, Outcome::Done, now);
+                    self.settle_parity(now);
+                    next
                 }
             };
         }

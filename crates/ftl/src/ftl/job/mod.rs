@@ -10,6 +10,7 @@
 mod buffer;
 mod collect;
 mod copyback;
+mod crew;
 mod list;
 mod pace;
 mod plan;
@@ -22,6 +23,7 @@ pub(crate) use pace::GcPace;
 
 use crate::{Coding, Dest, Ftl, FtlView, Hold, Lpn, Map, NextLife, Pages, PolicyTypes, StreamId};
 use collect::Collect;
+use crew::Crew;
 use kernel::{Time, newtype_index};
 use nand::{
     BlockId, DieId, Level, Mode, Operation, Outcome, PlaneId, Ppn, Route, Slots, Source, Store,
@@ -58,6 +60,14 @@ enum Task {
     Plan(RunningPlan),
     /// Write one page anew; `None`: that is under way.
     Rewrite(Option<Lpn>),
+    /// Move the pages of one block, in a crew that empties its superblock.
+    Member(Leaving),
+    /// Program pages that a member has read.
+    Program,
+    /// Erase a block of a superblock; `None`: that is under way.
+    Erase(Option<(BlockId, Source)>),
+    /// Program the parity of a stripe.
+    Parity,
 }
 
 impl Task {
@@ -65,9 +75,14 @@ impl Task {
     #[inline]
     fn pages(&mut self) -> Option<&mut Leaving> {
         match self {
-            Self::Collect(Collect::Empty(pages)) => Some(pages),
+            Self::Collect(Collect::Empty(pages)) | Self::Member(pages) => Some(pages),
             Self::Plan(RunningPlan { at: PlanStage::Pages(pages), .. }) => Some(pages),
-            Self::Collect(_) | Self::Plan(_) | Self::Rewrite(_) => None,
+            Self::Collect(_)
+            | Self::Plan(_)
+            | Self::Rewrite(_)
+            | Self::Program
+            | Self::Erase(_)
+            | Self::Parity => None,
         }
     }
 }
@@ -123,6 +138,8 @@ enum After<D> {
     Free { needed_by: Source },
     /// The block that is being reprogrammed has lost its pages.
     Reprogrammed(ReprogramInPlace),
+    /// The parity of a stripe is there.
+    Parity,
 }
 
 /// A running job.
@@ -140,12 +157,14 @@ pub struct Job<D> {
     pub hold: Hold,
     /// The data that it reads or programs stay in the die on the way.
     copyback: bool,
-    /// A register holds a page that the channel has to take out before what the job programs.
+    /// A register holds a page that the channel has to take out before what the job programs next.
     data_out: bool,
     /// The operation that it has wanted last.
     operation: Operation,
     after: After<D>,
     task: Task,
+    /// Its part in emptying a superblock of several blocks.
+    crew: Crew,
     /// Pages that were read, where one command programs several.
     buffer: JobBuffer<D>,
 }
@@ -167,13 +186,19 @@ impl<D> Job<D> {
         &self.operation
     }
 
+    /// Whether its first operation is known before its turn comes. It then stands among the
+    /// operations of its die, which keep the order of the pages of a block.
+    pub fn is_decided(&self) -> bool {
+        matches!(self.task, Task::Parity)
+    }
+
     /// It wants an operation on slots of a block. Mode and level are the usual ones until it begins, but for an
     /// erase, which says the mode that follows.
     #[inline(always)] // every operation of a job comes by
     fn want(&mut self, verb: Verb, slots: Slots, mode: Mode, level: Level) -> Next {
         let route = match verb {
             Verb::Read | Verb::Program if self.copyback => Route::Copyback,
-            Verb::Program if self.data_out => Route::DataOut,
+            Verb::Program if std::mem::take(&mut self.data_out) => Route::DataOut,
             _ => Route::Channel,
         };
         let (tag, slots) = (self.tag, Some(slots));
@@ -207,7 +232,11 @@ impl<K: PolicyTypes> Ftl<K> {
     pub fn next(&mut self, id: JobId, now: Time) -> Next {
         let next = match self.jobs.get(id).after {
             After::Nothing => None,
+            After::Place { to } if self.jobs.get(id).crew.of.is_some() => {
+                self.as_member(id, |ftl| ftl.program_buffered(id, to, false, now))
+            }
             After::Place { to } => self.program_buffered(id, to, false, now),
+            After::Parity => Some(Next::Start),
             After::Read { .. }
             | After::Written
             | After::Moved { .. }
@@ -223,6 +252,12 @@ impl<K: PolicyTypes> Ftl<K> {
         loop {
             let job = self.jobs.get_mut(id);
             job.after = After::Nothing;
+            if job.crew.leads
+                && let Some(next) = self.lead_on(id, now)
+            {
+                return next;
+            }
+            let job = self.jobs.get_mut(id);
             let job = if job.buffer.has_unfinished() {
                 if let Some(next) = self.free_owed(id) {
                     return next;
@@ -231,12 +266,14 @@ impl<K: PolicyTypes> Ftl<K> {
             } else {
                 job
             };
+            let (leads, waits) = (job.crew.leads, !job.buffer.is_empty());
             let next = match job.task.pages() {
                 None => self.go_on_without_pages(id, now),
                 Some(pages) => {
                     let &mut Leaving { block, then, dest, .. } = pages;
                     match pages.next(&self.map) {
-                        None if !job.buffer.is_empty() => self.leave(id, block, dest, then, now),
+                        None if leads => self.left_block(id, block, dest, then, now),
+                        None if waits => self.leave(id, block, dest, then, now),
                         None => self.emptied(id, block, then, now),
                         Some(slot) => {
                             pages.cursor = slot;
@@ -265,6 +302,10 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.jobs.get_mut(id).task = Task::Plan(run);
                 next
             }
+            Task::Program | Task::Erase(None) => Some(self.leave_crew(id)),
+            Task::Erase(Some((block, needed_by))) => Some(self.erase_member(id, block, needed_by)),
+            Task::Parity => Some(Next::Done),
+            Task::Member(_) => unreachable!("a member moves pages"),
             Task::Rewrite(lpn) => self.rewrite(id, lpn, now),
         }
     }
@@ -282,11 +323,20 @@ impl<K: PolicyTypes> Ftl<K> {
                     run.copied += 1;
                 }
                 if self.space.unit() > 1 {
+                    if job.crew.of.is_some() {
+                        return self.as_member(id, |ftl| ftl.page_read(id, slots, to, now));
+                    }
                     return self.page_read(id, slots, to, now);
                 }
                 let data = self.space.read(first, tag.source);
                 self.unpin(first);
-                self.place_page(id, first, to, data, now)
+                let next = self.place_page(id, first, to, data, now);
+                if next == Some(Next::Start)
+                    && let Some(leader) = self.jobs.get(id).crew.of
+                {
+                    self.succeed(id, leader);
+                }
+                next
             }
             After::Moved { lpn, data, .. } => {
                 self.jobs.counts.moved[tag.source] += 1;
@@ -307,11 +357,18 @@ impl<K: PolicyTypes> Ftl<K> {
                     self.jobs.counts.gc_erase_by_demand[needed_by] +=
                         self.space.geometry.flash_blocks_per_block();
                 }
+                if self.jobs.get(id).crew.of.is_some() {
+                    return None;
+                }
                 self.free(block, tag, now);
                 self.balance(block, tag, now);
                 let job = self.jobs.get_mut(id);
                 let begun = matches!(job.task, Task::Collect(Collect::Empty(_)));
                 if begun && !job.buffer.has_unfinished() { self.goes_on(id) } else { None }
+            }
+            After::Parity => {
+                self.parity_written(first, now);
+                None
             }
             After::Reprogrammed(reprogram_in_place) => {
                 self.reprogrammed(reprogram_in_place, operation.known, tag.source, now);
@@ -375,7 +432,8 @@ impl<K: PolicyTypes> Ftl<K> {
         let from = slots.first;
         let block = self.space.geometry.block_of(from);
         if !self.space.array().is_written(from) {
-            return self.jobs.park(id, JobCondition::Program(block));
+            let superblock = self.space.geometry.superblock_of(block);
+            return self.jobs.park(id, JobCondition::Program(superblock));
         }
         self.space.blocks.pin(block);
         let job = self.jobs.get_mut(id);
@@ -385,6 +443,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// Takes a block whose pages are to leave, so that it can be erased, out of the candidates.
     fn begin_reclaim(&mut self, block: BlockId, dest: Dest, needed_by: Source) -> Leaving {
+        let block = self.space.geometry.superblock_of(block);
         self.space.blocks.begin_move(block);
         let ahead = if self.space.unit() > 1 { AHEAD } else { u32::MAX };
         self.map.prefetch_owners(block, 0..ahead);
@@ -454,12 +513,26 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// A block that a job had taken is a candidate again.
     fn give_back(&mut self, block: BlockId) {
+        let block = self.space.geometry.superblock_of(block);
         self.space.blocks.end_move(block);
         self.note_victim(block);
     }
 
     /// The last page has left a block. `None`: the task goes on at once.
     fn emptied(&mut self, id: JobId, block: BlockId, then: Then, now: Time) -> Option<Next> {
+        let crew = self.jobs.get(id).crew;
+        if crew.of.is_some() {
+            return Some(self.leave_crew(id));
+        }
+        if let Then::Erase(needed_by) = then
+            && crew.leads
+        {
+            if let Task::Collect(collect) = &mut self.jobs.get_mut(id).task {
+                *collect = Collect::Yield;
+            }
+            let superblock = self.space.geometry.superblock_of(block);
+            return Some(self.erase_superblock(id, superblock, needed_by));
+        }
         if then != Then::Stay && self.space.blocks.pins(block) > 0 {
             return Some(self.jobs.park(id, JobCondition::Pins(block)));
         }
@@ -467,7 +540,7 @@ impl<K: PolicyTypes> Ftl<K> {
         match &mut job.task {
             Task::Collect(collect) => *collect = Collect::Yield,
             Task::Plan(run) => run.at = PlanStage::Next,
-            Task::Rewrite(_) => {}
+            _ => {}
         }
         match then {
             Then::Stay => None,
@@ -501,5 +574,27 @@ impl<K: PolicyTypes> Ftl<K> {
     /// A free block in the plane, or in any where pages may go to any.
     pub(crate) fn space_in(&self, plane: PlaneId) -> JobCondition {
         JobCondition::Space((!self.answers.anywhere).then_some(plane))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::small::SMALL;
+    use nand::Geometry;
+
+    /// The register gives its page to one program. Those that follow bring their own data alone.
+    #[test]
+    fn data_leave_a_register_once() {
+        let jobs = Jobs::<()>::new(&Geometry::new(SMALL).expect("a drive"));
+        let plane = PlaneId::from_u32(0);
+        let mut job = jobs.job(Task::Collect(Collect::Choose), Tag::gc_for(Source::Host), plane);
+        job.data_out = true;
+        let slots = Slots::one(Ppn::from_u32(0));
+        let routes = [Verb::Read, Verb::Program, Verb::Read, Verb::Program].map(|verb| {
+            job.want(verb, slots, Mode::Full, Level::MediumCost);
+            job.operation.route
+        });
+        assert_eq!(routes, [Route::Channel, Route::DataOut, Route::Channel, Route::Channel]);
     }
 }

@@ -16,7 +16,7 @@
 //! the plane can lend again.
 
 use kernel::IndexVec;
-use nand::PlaneId;
+use nand::{Geometry, PlaneId};
 
 /// One move, in the fractions in which moves are counted.
 const MOVE: i64 = 1 << 16;
@@ -50,6 +50,8 @@ struct Schedule {
 #[derive(Default)]
 pub(crate) struct GcPace {
     planes: IndexVec<PlaneId, Schedule>,
+    /// Sets of planes that collect on their own, each by its first plane.
+    sets: usize,
     /// The host's pages may go to any of them.
     anywhere: bool,
     /// The leads of all planes together.
@@ -59,10 +61,14 @@ pub(crate) struct GcPace {
 }
 
 impl GcPace {
-    /// Schedules for `planes` planes; `anywhere`: the host's pages may go to any of them.
-    pub(crate) fn new(planes: usize, anywhere: bool) -> Self {
+    /// Schedules for the planes of a drive; `anywhere`: the host's pages may go to any of them.
+    pub(crate) fn new(geometry: &Geometry, anywhere: bool) -> Self {
+        Self::of(geometry.planes(), geometry.sets(), anywhere)
+    }
+
+    fn of(planes: usize, sets: usize, anywhere: bool) -> Self {
         let planes = IndexVec::filled(Schedule::default(), planes);
-        Self { planes, anywhere, lead: 0, short: 0 }
+        Self { planes, sets, anywhere, lead: 0, short: 0 }
     }
 
     /// Whether collection has a pace at all.
@@ -119,7 +125,7 @@ impl GcPace {
     /// Whether the collector of a plane goes before the host.
     pub(super) fn goes_first(&self, plane: PlaneId) -> bool {
         let Schedule { awaited, lead, .. } = self.planes[plane];
-        let all_late = !self.anywhere || (self.short == self.planes.len() && self.lead < 0);
+        let all_late = !self.anywhere || (self.short == self.sets && self.lead < 0);
         awaited || (lead < 0 && all_late)
     }
 
@@ -145,7 +151,7 @@ mod tests {
     #[test]
     fn all_is_moved_when_the_host_has_no_room_left() {
         for (work, room) in [(1, 255), (100, 156), (255, 1), (7, 9), (4_000, 500)] {
-            let mut pace = GcPace::new(1, false);
+            let mut pace = GcPace::of(1, 1, false);
             let (mut moved, mut most) = (0, 0);
             assert!(!pace.plan(PLANE, Some(Need { work, room })));
             for written in 1..=room {
@@ -167,7 +173,7 @@ mod tests {
     /// A new victim makes a page worth more if it has to be, and otherwise what it was.
     #[test]
     fn what_a_page_is_worth_rises_until_a_block_can_be_lent() {
-        let mut pace = GcPace::new(1, false);
+        let mut pace = GcPace::of(1, 1, false);
         let worth = |pace: &GcPace| pace.planes[PLANE].each / MOVE;
         for (need, each) in [((10, 10), 2), ((10, 5), 2), ((10, 2), 5), ((1, 2), 5)] {
             let (work, room) = need;
@@ -183,7 +189,7 @@ mod tests {
     /// A write that waits for space ends the pace of a plane until there is some; so does a plane without headroom.
     #[test]
     fn a_plane_without_room_has_no_pace() {
-        let mut pace = GcPace::new(1, false);
+        let mut pace = GcPace::of(1, 1, false);
         pace.await_space(PLANE);
         assert!(pace.goes_first(PLANE));
         pace.relax(PLANE);
@@ -201,7 +207,7 @@ mod tests {
     fn a_plane_that_the_host_can_pass_over_does_not_hurry() {
         let other = PlaneId::from_u32(1);
         for anywhere in [false, true] {
-            let mut pace = GcPace::new(2, anywhere);
+            let mut pace = GcPace::of(2, 2, anywhere);
             let need = Some(Need { work: 10, room: 10 });
             pace.plan(PLANE, need);
             // Each page takes two of the ten moves by which the work falls short of the headroom's

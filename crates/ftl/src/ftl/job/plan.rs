@@ -1,5 +1,6 @@
 //! Running the steps of a plan.
 
+use super::crew::Lead;
 use super::{After, Job, JobCondition, JobId, Leaving, Next, Task, Then};
 use crate::{Dest, Ftl, FtlView, Plan, PolicyTypes, ReadDisturb, Role, State, Step};
 use kernel::{Prio, Time};
@@ -26,6 +27,8 @@ pub(super) enum PlanStage {
     #[default]
     Next,
     Pages(Leaving),
+    /// A crew empties a superblock.
+    Lead(Lead),
     /// The block was given back while there was no space; it is to be taken again.
     Retake(BlockId, Dest),
     /// The block is to be reprogrammed when nobody reads the pages that it loses.
@@ -44,7 +47,7 @@ pub(super) struct ReprogramInPlace {
 impl<K: PolicyTypes> Ftl<K> {
     pub(crate) fn spawn_plan(&mut self, plan: Plan) {
         let Some(block) = plan.steps.first().map(step_block) else { return };
-        let plane = self.space.geometry.plane_of(block);
+        let plane = self.space.set_of(block);
         let erases = self.space.array().erases();
         let steps = plan.steps.into_iter().rev().map(|step| {
             let life = erases[step_block(&step)];
@@ -60,7 +63,7 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(super) fn follow(&mut self, id: JobId, run: &mut RunningPlan, now: Time) -> Option<Next> {
         loop {
             let wait = match run.at {
-                PlanStage::Pages(_) => return None,
+                PlanStage::Pages(_) | PlanStage::Lead(_) => return None,
                 PlanStage::Reprogram(ReprogramInPlace { block, .. })
                     if self.space.blocks.pins(block) > 0 =>
                 {
@@ -104,9 +107,10 @@ impl<K: PolicyTypes> Ftl<K> {
         match step {
             Step::Copy { from, pages, to } => {
                 if !matches!(self.space.blocks.state(from), State::Free | State::Bad) {
-                    let dest = if let Dest::Fresh(stream) = to {
-                        let (plane, tag) =
-                            (self.space.geometry.plane_of(from), self.jobs.get(id).tag);
+                    // A superblock is written through its stream.
+                    let alone = !self.space.striped;
+                    let dest = if let (Dest::Fresh(stream), true) = (to, alone) {
+                        let (plane, tag) = (self.space.set_of(from), self.jobs.get(id).tag);
                         self.open(plane, stream, tag).map_or(Dest::Stream(stream), Dest::Block)
                     } else {
                         to
@@ -127,7 +131,7 @@ impl<K: PolicyTypes> Ftl<K> {
             }
             Step::Reprogram { block, surcharge, role, keep_reads } => {
                 let full = self.space.array().mode(block) == Mode::Full;
-                if full && self.space.blocks.state(block) == State::Closed {
+                if full && !self.space.striped && self.space.blocks.state(block) == State::Closed {
                     run.at = PlanStage::Reprogram(ReprogramInPlace {
                         block,
                         surcharge,
@@ -137,7 +141,10 @@ impl<K: PolicyTypes> Ftl<K> {
                     self.space.blocks.begin_move(block);
                 }
             }
-            Step::SetRole(block, role) => self.space.blocks.role[block] = role,
+            Step::SetRole(block, role) => {
+                let block = self.space.geometry.superblock_of(block);
+                self.space.blocks.role[block] = role;
+            }
             Step::ResetReads(block) => {
                 self.note_relief(block);
                 if self.reads.restart(block).is_some() {
@@ -159,17 +166,24 @@ impl<K: PolicyTypes> Ftl<K> {
             return PlanStage::Next;
         }
         let source = self.jobs.get(id).tag.source;
-        PlanStage::Pages(self.begin_reclaim(block, to, source))
+        let leaving = self.begin_reclaim(block, to, source);
+        if !self.jobs.get(id).crew.leads {
+            return PlanStage::Pages(leaving);
+        }
+        let lead = Lead { superblock: leaving.block, dest: to, needed_by: source };
+        self.send_crew(id, lead, lead.superblock, 0);
+        PlanStage::Lead(lead)
     }
 
     /// Makes a partly written block complete. `Some`: what to wait for before it is.
     fn seal(&mut self, block: BlockId, now: Time) -> Option<JobCondition> {
+        let block = self.space.geometry.superblock_of(block);
         match self.space.blocks.state(block) {
             State::Open => {}
             State::Full => return Some(JobCondition::Program(block)),
             State::Free | State::Closed | State::Moving | State::Bad => return None,
         }
-        let plane = self.space.geometry.plane_of(block);
+        let plane = self.space.set_of(block);
         let frontier = self.space.is_frontier(block);
         // A victim may be on its way there, and no other place be left for its pages.
         if frontier && !self.space.reserves(plane) {

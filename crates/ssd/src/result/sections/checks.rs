@@ -6,6 +6,7 @@ use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::{Ftl, PolicyTypes};
 use kernel::{Histogram, TimeSum};
+use nand::Source;
 
 pub(crate) const ABOUT: SectionAbout =
     SectionAbout::section("Both sides of the conservation laws that every run is checked against.");
@@ -25,6 +26,8 @@ table! {
         host_plus_moves: u64, "pages";
         /// Pages programmed without data.
         padding: u64, "pages", later 0;
+        /// Pages programmed with parity.
+        parity: u64, "pages", later 0;
         /// Logical pages that the map points from.
         mapped: u32, "pages";
         /// Pages that hold valid data.
@@ -46,6 +49,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let ftl = sim.ftl();
     let programs = counts.program.total();
     let moves = counts.host_pages + counts.moved.total();
+    let parity = counts.program[Source::Parity];
     let mapped = ftl.map().mapped();
     let valid: u32 = ftl.geometry().block_ids().map(|b| ftl.map().count_valid(b)).sum();
     let law = |holds: bool, what: &str| {
@@ -64,8 +68,8 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
         && counts.skipped == 0
         && counts.sealed == 0;
     if !ended {
-        let padding = counts.padding.total();
-        law(programs == moves + padding, "programs = host pages + moves + padding");
+        let beside = counts.padding.total() + parity;
+        law(programs == moves + beside, "programs = host pages + moves + padding + parity");
         let erased = ftl.geometry().units_in_blocks(counts.erase.total()).get();
         let used = e.used_before + programs;
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
@@ -98,6 +102,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
         programs,
         host_plus_moves: moves,
         padding: counts.padding.total(),
+        parity,
         mapped,
         valid,
         little_law_error: little,

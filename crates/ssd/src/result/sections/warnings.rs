@@ -1,4 +1,4 @@
-//! Numbers that should not be trusted, and settings that could not matter: a list, in the order of
+//! Numbers that should not be trusted, and settings that had no effect: a list, in the order of
 //! the result. A new warning is a code in [`codes`], a function, and its place in [`rules`].
 
 use super::{SectionAbout, lifetime, scale};
@@ -13,7 +13,7 @@ use policies::{Family, Wanted};
 use serde_json::{Value as Json, json};
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
-    "Numbers that should not be trusted, and settings that could not matter in this run.",
+    "Numbers that should not be trusted, and settings that had no effect in this run.",
 );
 
 pub(crate) type Section = Vec<Warning>;
@@ -267,7 +267,7 @@ fn read_nothing_written<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
         warn(
             codes::NO_READ_OF_WRITTEN,
             "no read met a page that was written during the run: where and how pages are written \
-             could not matter to a read, other than by waiting"
+             had no effect on a read, other than by waiting"
                 .into(),
         );
     }
