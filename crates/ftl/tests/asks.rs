@@ -778,7 +778,7 @@ impl Cost for Asking {
 }
 
 /// Two slots of a page are programmed together.
-const HALVES: Units = UnitSizes { per_page: 2, ..UnitSizes::PAGE };
+const HALVES: UnitSizes = UnitSizes { per_page: 2, ..UnitSizes::PAGE };
 
 /// Eight blocks of four pages, each of two slots.
 fn halves<C: Cost + 'static>(logical_pages: u32, cost: C) -> Ftl<Mix<C, Planner, Plain>> {
