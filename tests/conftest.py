@@ -26,22 +26,36 @@ hypothesis.settings.load_profile("floatgate")
 
 Floatgate = Callable[..., subprocess.CompletedProcess[str]]
 
-both_fonts = pytest.mark.parametrize("browser", FONT_SETS, indirect=True)
-"""For a test whose page may look wrong with one font and right with another."""
+_FIRST_FONTS, *_MORE_FONTS = FONT_SETS
 
-_LOOKS = [
-    (next(iter(FONT_SETS)), width, dark) for width in (400, 1200, 1900) for dark in (False, True)
-]
-_LOOKS += [(fonts, width, False) for fonts in list(FONT_SETS)[1:] for width in (400, 1200)]
+both_fonts = pytest.mark.parametrize(
+    "browser",
+    [_FIRST_FONTS, *(pytest.param(fonts, marks=pytest.mark.verify) for fonts in _MORE_FONTS)],
+    indirect=True,
+)
+"""For a test whose page may look wrong with one font and right with another; `make verify` tries
+the further ones."""
+
+# Narrow and light, wide and dark; with further fonts as narrow as it gets.
+_OFTEN = [(_FIRST_FONTS, 400, False), (_FIRST_FONTS, 1200, False), (_FIRST_FONTS, 1900, True)]
+_OFTEN += [(fonts, 400, False) for fonts in _MORE_FONTS]
+_LOOKS = [(_FIRST_FONTS, width, dark) for width in (400, 1200, 1900) for dark in (False, True)]
+_LOOKS += [(fonts, width, False) for fonts in _MORE_FONTS for width in (400, 1200)]
 
 looks = pytest.mark.parametrize(
     ("browser", "width", "dark"),
-    _LOOKS,
+    [
+        pytest.param(
+            *look,
+            marks=() if look in _OFTEN else pytest.mark.verify,
+            id=f"{look[0]}-{look[1]}-{'dark' if look[2] else 'light'}",
+        )
+        for look in _LOOKS
+    ],
     indirect=["browser"],
-    ids=[f"{fonts}-{width}-{'dark' if dark else 'light'}" for fonts, width, dark in _LOOKS],
 )
 """For a test of how a page looks: narrow and wide, light and dark; with further fonts what depends
-on fonts."""
+on fonts. `make test` tries four of them, `make verify` all."""
 
 
 @pytest.fixture(scope="module")

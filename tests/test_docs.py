@@ -43,13 +43,21 @@ PAGES = [
 ]
 
 
+LONG = ("lifetime", "enough")
+"""Pages whose commands take longer than those of all the others."""
+
+
 def test_there_are_pages_with_commands_that_run() -> None:
     assert len(PAGES) >= 4
     names = {path.stem for path in PAGES}
     assert {"getting-started", "extending", "view", "fsync", "lifetime"} <= names
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(path, marks=pytest.mark.verify if path.stem in LONG else ()) for path in PAGES],
+    ids=lambda page: page.stem,
+)
 def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
     """In one folder, as a reader would: files are made as they are shown, commands follow."""
     bin = tmp_path / "bin"

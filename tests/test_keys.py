@@ -110,6 +110,7 @@ CHANGES: dict[str, tuple[Keys, Keys]] = {
     "runs.policy": ({}, {"policy": {"victim": "fifo"}}),
     "runs.set": ({}, {"set": {**BASE["set"], "host.queue-limit": 1}}),
     "runs.cases": ({}, {"cases": {"of": {"one": {"set": {"host.speed": 2.0}}}}}),
+    "runs.scale": ({}, {"scale": "1/2"}),
     "runs.seed": ({}, {"seed": 5}),
     "runs.steady": ({}, {"steady": True}),
     "runs.reading": ({}, {"reading": {"first": 10}}),

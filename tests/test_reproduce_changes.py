@@ -19,6 +19,8 @@ Plain = Callable[[str, bool], tuple[Path, Rows]]
 
 MUST = ("agcr", "mango", "read-disturb", "ready", "wom")
 """Studies in which some change undoes what is reproduced."""
+QUICKEST = "wom"
+"""The study whose changes are tried by `make test`; the others take minutes."""
 
 
 @pytest.fixture
@@ -72,7 +74,11 @@ def unturned(
 
 @pytest.mark.parametrize(
     ("name", "change"),
-    [case for case in CHANGES if case[1].turns],
+    [
+        pytest.param(*case, marks=() if case[0] == QUICKEST else pytest.mark.verify)
+        for case in CHANGES
+        if case[1].turns
+    ],
     ids=lambda value: value if isinstance(value, str) else value.name.replace(" ", "-"),
 )
 @pytest.mark.usefixtures("no_pages")

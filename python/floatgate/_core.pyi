@@ -191,7 +191,7 @@ class Drive:
         """Bytes of one page."""
     @property
     def units_per_page(self) -> int:
-        """Mapping units of a physical page; a mapping unit is what is called a page. At least 1."""
+        """Mapping units of a physical page, at least 1. Policies call a mapping unit a page."""
     @property
     def planes_per_unit(self) -> int:
         """Planes of the flash in which each mapping unit has a physical page, or a part of one."""

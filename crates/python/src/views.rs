@@ -93,8 +93,7 @@ pub(crate) struct Drive {
     pages_per_block: u32,
     /// Bytes of one page.
     page_bytes: u64,
-    /// Mapping units of a physical page: what is called a page is one of them. 1 if a mapping unit has a
-    /// physical page or several.
+    /// Mapping units of a physical page, at least 1. Policies call a mapping unit a page.
     units_per_page: u32,
     /// Planes of the flash in which each mapping unit has a physical page: 1 if it has one, or a part.
     planes_per_unit: u32,

@@ -67,6 +67,7 @@ fn assert_finite(value: &Value, path: &str) {
 // ── Requests ────────────────────────────────────────────────────────────────────────────────────
 
 #[test]
+#[cfg_attr(not(feature = "verify"), ignore = "slow: run by `make verify`")]
 fn not_one_of_five_million_requests_is_lost() {
     let n = 5_000_000;
     let drive = drive(&[
@@ -260,7 +261,7 @@ fn full_drives(cases: std::ops::Range<u64>, requests: u32) {
 
 #[test]
 fn a_full_drive_under_random_writes_keeps_running_at_every_legal_setting() {
-    full_drives(0..100, 2_500);
+    full_drives(0..50, 2_500);
 }
 
 #[cfg(feature = "verify")]

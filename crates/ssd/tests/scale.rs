@@ -77,8 +77,13 @@ fn numbers(value: &Value) -> Vec<(&'static str, f64)> {
     all
 }
 
-/// Runs a drive whole and scaled down, and checks the law.
-fn check(name: &str, own: &[&str], pattern: &str, more: &[&str], requests: u64, scales: &[u32]) {
+/// Runs a drive whole and scaled down. Returns what is outside the law without a warning.
+fn check(
+    (name, own): (&str, &[&str]),
+    (pattern, more): (&str, &[&str]),
+    requests: u64,
+    scales: &[u32],
+) -> Vec<String> {
     let requests = format!("workload.requests={requests}");
     let fixed = [
         "workload.read-share=0.3",
@@ -91,40 +96,54 @@ fn check(name: &str, own: &[&str], pattern: &str, more: &[&str], requests: u64, 
     let settings = [own, more, &fixed[..]].concat();
     let run = |of: u32| {
         let scale = format!("scale=1/{of}");
-        generate(&drive(&[&settings[..], &[&*scale]].concat()), pattern)
+        let drive = try_drive(common::BASE, &[&settings[..], &[&*scale]].concat())?;
+        Ok::<_, String>(generate(&drive, pattern))
     };
-    let whole = numbers(&run(1));
+    let whole = numbers(&run(1).expect("the whole drive is legal"));
+    let mut wrong = Vec::new();
     for &of in scales {
-        let value = run(of);
-        let warned = warnings(&value).contains(&"scaled-too-far");
+        let value = match run(of) {
+            Ok(value) => value,
+            Err(why) => {
+                assert!(why.contains("leaves as many"), "{why}");
+                continue;
+            }
+        };
+        let codes = warnings(&value);
+        let too_far = codes.contains(&"scaled-too-far");
+        let slow = too_far || codes.contains(&"scaled-latencies");
         for ((what, theirs), (_, ours)) in whole.iter().zip(numbers(&value)) {
             let off = ours / theirs - 1.0;
-            let law = LAW[usize::from(*what != "waf")];
+            let (law, warned) = if *what == "waf" { (LAW[0], too_far) } else { (LAW[1], slow) };
             println!(
                 "{name}, {pattern}, 1/{of}, {what}: {ours:.5} | {theirs:.5} | {:+.2} %{}",
                 100.0 * off,
                 if warned { ", warned" } else { "" },
             );
-            assert!(warned || off.abs() <= law, "{name}, {pattern}, 1/{of}, {what}: {off:+.4}");
+            if !warned && off.abs() > law {
+                wrong.push(format!("{name}, {pattern}, 1/{of}, {what}: {off:+.4}"));
+            }
         }
     }
+    wrong
 }
 
 #[test]
 fn a_scaled_drive_has_the_numbers_of_the_whole_one() {
-    let (name, own) = DRIVES[0];
-    let (pattern, more) = PATTERNS[0];
-    check(name, own, pattern, more, 1_000_000, &[4]);
+    let wrong = check(DRIVES[0], PATTERNS[0], 1_000_000, &[4]);
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 #[cfg_attr(not(feature = "verify"), ignore = "slow: run by `make verify`")]
 fn every_scale_has_the_numbers_of_the_whole_drive_or_a_warning() {
-    for (name, own) in DRIVES {
-        for (pattern, more) in PATTERNS {
-            check(name, own, pattern, more, 4_000_000, &[2, 4, 8, 16, 32, 64]);
+    let mut wrong = Vec::new();
+    for drive in DRIVES {
+        for pattern in PATTERNS {
+            wrong.extend(check(drive, pattern, 4_000_000, &[2, 4, 8, 16, 32, 64]));
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 // ── What is scaled ──────────────────────────────────────────────────────────────────────────────
@@ -160,7 +179,7 @@ fn blocks_and_capacity_shrink_and_dies_do_not() {
         // The share of data among the blocks that take part.
         let data =
             |d: &Drive| f64::from(d.logical_pages) / (f64::from(shape(d).blocks_per_plane) - 2.7);
-        common::close("data", data(&part), data(&whole), 1e-4);
+        common::close("data", data(&part), data(&whole), 1e-3);
         let retained = |d: &Drive| d.buffer.size.unwrap().get() as f64 * d.buffer.flush_above;
         common::close("retained", retained(&part) / retained(&whole), taking_part / 997.3, 0.01);
         let places = |d: &Drive| d.buffer.size.unwrap().get() as f64 - retained(d);
@@ -242,7 +261,7 @@ fn a_trace_is_sampled() {
     // Each of 2,000 a second.
     common::close("seconds", number(&value["simulated_seconds"]), kept as f64 / 2_000.0, 0.01);
     let notes = value["provenance"]["workload"]["notes"].to_string();
-    assert!(notes.contains("extents of 32KiB are simulated"), "{notes}");
+    assert!(notes.contains("extents of 8KiB are simulated"), "{notes}");
 }
 
 /// Settings that depend on the hours between two erases of a block are refused, and those that
@@ -251,7 +270,7 @@ fn a_trace_is_sampled() {
 fn what_cannot_be_scaled_is_refused_with_the_reason() {
     for (settings, why) in [
         ("scale=1/8\nreliability.model=on", "does not go with the model of the cells"),
-        ("scale=1/8\npolicy throttle=fixed-rate", "does not go with throttle="),
+        ("scale=1/8\npolicy throttle=dynamic", "does not go with throttle="),
         ("scale=2/8", "a fraction such as \"1/16\""),
         ("scale=0.5", "a fraction such as \"1/16\""),
         ("scale=1/0", "at least 1/1048576"),

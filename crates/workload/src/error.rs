@@ -1,4 +1,4 @@
-//! Errors that say where, what was found, what was expected, and what to do.
+//! Errors with the place, the value found, the expected one, and the advice.
 
 use std::fmt;
 use std::sync::Arc;
@@ -76,8 +76,8 @@ impl fmt::Display for Detail {
     }
 }
 
-/// Why a workload cannot be read or made. Every message names the place, what was found, what
-/// was expected, and a way out.
+/// Why a workload cannot be read or made. Every message names the place, the value found, the
+/// expected one, and a way out.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum TraceError {
     /// The file cannot be opened or read, or holds no request.

@@ -1,5 +1,5 @@
-//! The sources of block I/O: traces read from files, generators, and what may be done to their
-//! addresses. Knows nothing of flash and reads no clock.
+//! The sources of block I/O: traces read from files, generators, and changes of their addresses.
+//! Knows nothing of flash and reads no clock.
 //!
 //! A [`Workload`] can be opened several times; each opening is a [`RequestSource`], a stream of
 //! [`Request`]s in time order, read in batches.
@@ -36,7 +36,7 @@ mod trace;
 
 pub use arrange::{
     AddressWrap, Alignment, ClosedLoop, ColumnTable, Composition, Facts, List, Merge, MergedPart,
-    OutOfRange, PartText, Pieces, Portion, Sample, See, Slice, Steps, TableRows, open_table,
+    OutOfRange, PartText, Pieces, Portion, SampleFacts, See, Slice, Steps, TableRows, open_table,
 };
 pub use clock::at_speed;
 pub use error::{Detail, Spot, TraceError, TracePlace};

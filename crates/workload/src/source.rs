@@ -58,8 +58,8 @@ pub trait Workload: Send + Sync {
         Ok(Flows { open: self.open()?, closed: Vec::new() })
     }
 
-    /// The same process without an end: what a generator would go on with. `None`: a record of
-    /// requests, which can only be repeated, or a generator that hardly ever writes.
+    /// The same process without an end: the requests that a generator would go on with. `None`: a
+    /// record of requests, which can only be repeated, or a generator that hardly ever writes.
     fn endless(&self) -> Option<Box<dyn RequestSource>> {
         None
     }
@@ -71,8 +71,8 @@ pub trait Workload: Send + Sync {
         false
     }
 
-    /// The time that the first request bears in its trace, in nanoseconds since whatever its
-    /// format counts from. `None`: it was not recorded.
+    /// The time of the first request in its trace, in nanoseconds since the origin of its format.
+    /// `None`: it was not recorded.
     fn origin(&self) -> Option<u64> {
         None
     }
@@ -175,14 +175,14 @@ pub struct StandIn {
     pub fitted_to: String,
 }
 
-/// A workload of which something else is said than it says itself; its requests are the same.
+/// A workload with other facts than its own; its requests are the same.
 pub struct Named {
     inner: Box<dyn Workload>,
     about: About,
 }
 
 impl Named {
-    /// `about` is what is said.
+    /// `about` has these facts.
     pub fn new(inner: Box<dyn Workload>, about: About) -> Self {
         Self { inner, about }
     }

@@ -12,7 +12,7 @@ LEAST_RATE = 1e-20
 
 
 def simulated(result: Result, style: Style) -> str:
-    """Wear, cells and errors of the run; nothing where no years are asked for."""
+    """Wear, cells and errors of the run; empty if no years are requested."""
     life = result.data["lifetime"]
     if life is None:
         return ""

@@ -93,6 +93,13 @@ WARNINGS: Mapping[str, Explained] = {
         "Scale less: the warning names the greatest divisor that keeps it within 1 %.",
         True,
     ),
+    "scaled-latencies": Explained(
+        "The drive is scaled down (`scale`). Pages go to whichever plane is free, so the planes' "
+        "shares of the data differ by chance, and more so if a plane has few pages. A plane with "
+        "more data collects more and is read more, which makes waits longer.",
+        "Scale less: the warning names the greatest divisor that keeps latencies within 5 %.",
+        True,
+    ),
     "scaled-trace": Explained(
         "The drive is scaled down (`scale`), and of the trace a sample of its addresses was "
         "simulated. Its requests come in smaller bursts, or write more or less, than those of the "

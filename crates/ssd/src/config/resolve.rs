@@ -614,20 +614,22 @@ impl Work<'_> {
 
     /// How many pages the drive exports.
     fn capacity(&self) -> Option<u32> {
+        let [_, spare, _] = CAPACITY;
+        if CAPACITY.iter().all(|path| self.tree.at(path).is_none()) {
+            self.log.miss(spare);
+            return None;
+        }
         let geometry = self.geometry?;
         self.exported(&geometry, geometry.data_slots()).map(|pages| pages as u32)
     }
 
-    /// How many pages a drive with these planes and this number of pages exports.
+    /// How many pages a drive with these planes and this number of pages exports, if it is given.
     fn exported(&self, geometry: &Geometry, flash: u64) -> Option<u64> {
         if CAPACITY.iter().any(|path| self.log.is_broken(path)) {
             return None;
         }
         let [over, spare, logical] = CAPACITY;
-        let Some(path) = CAPACITY.into_iter().find(|path| self.tree.at(path).is_some()) else {
-            self.log.miss(spare);
-            return None;
-        };
+        let path = CAPACITY.into_iter().find(|path| self.tree.at(path).is_some())?;
         let page = geometry.page_size().get();
         let pages = match (self.get::<f64>(over), self.get::<f64>(spare)) {
             (Some(over), _) => whole_pages(flash as f64 / (1.0 + over)),

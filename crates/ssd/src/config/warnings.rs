@@ -3,7 +3,7 @@
 
 use super::drive::{BufferKind, Drive};
 use super::resolve::{at_once, reserve};
-use super::scale::TOLERANCE;
+use super::scale::{LATENCY_WITHIN, Scale, WAF_WITHIN};
 use super::{Layers, load};
 use crate::presets;
 use ftl::ReadDisturb;
@@ -92,23 +92,41 @@ impl Drive {
     }
 
     /// A scaled drive whose write amplification is not surely that of the whole one.
-    pub(crate) fn scaled_too_far(&self) -> Option<String> {
+    pub(crate) fn scaled_too_far(&self, skewed: bool) -> Option<String> {
         let scale = self.scale.as_ref()?;
-        let error = scale.error();
-        if error <= TOLERANCE {
+        let error = scale.waf_error(skewed);
+        if error <= WAF_WITHIN {
             return None;
         }
         let (idle, known) = scale.idle;
-        let advice = match scale.most(|other| other.error() <= TOLERANCE) {
-            1 => "no scale keeps it within 1 %".to_owned(),
-            most => format!("`--scale 1/{most}` keeps it within 1 %"),
-        };
+        let advice = scale_within(scale, 1, |other| other.waf_error(skewed) <= WAF_WITHIN);
         let by = if error < 1.0 { format!("{:.1} %", 100.0 * error) } else { "any factor".into() };
+        let hot = if skewed {
+            " Of few blocks, hot pages die between two collections, as they do not of many."
+        } else {
+            ""
+        };
         Some(format!(
             "of each plane {} of {} blocks are simulated, and {idle:.1} of them, known to {known:.1}, take no \
-             part in garbage collection, as on the whole drive. So write amplification may differ by {by} \
-             from that of the whole drive; {advice}",
+             part in garbage collection, as on the whole drive.{hot} So write amplification may differ by up \
+             to {by} from that of the whole drive; {advice}",
             scale.blocks, scale.whole_blocks,
+        ))
+    }
+
+    /// A scaled drive whose latencies are not surely those of the whole one.
+    pub(crate) fn scaled_latencies(&self) -> Option<String> {
+        let scale = self.scale.as_ref()?;
+        let error = scale.latency_error();
+        if error <= LATENCY_WITHIN {
+            return None;
+        }
+        let advice = scale_within(scale, 5, |other| other.latency_error() <= LATENCY_WITHIN);
+        Some(format!(
+            "the planes' shares of the data vary more on a scaled drive, because each plane has fewer pages. \
+             A busy plane is read more, so latencies under load may be {:.0} % longer than those of the whole \
+             drive; {advice}",
+            100.0 * error,
         ))
     }
 
@@ -151,5 +169,13 @@ impl Drive {
                 100.0 * size as f64 / needed as f64,
             )
         })
+    }
+}
+
+/// The advice to scale less.
+fn scale_within(scale: &Scale, percent: u32, fits: impl Fn(&Scale) -> bool) -> String {
+    match scale.most(fits) {
+        1 => format!("no scale keeps that within {percent} %"),
+        most => format!("`--scale 1/{most}` keeps that within {percent} %"),
     }
 }

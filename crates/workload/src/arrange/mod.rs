@@ -18,7 +18,7 @@ pub use compose::{Composition, PartText};
 pub use list::List;
 pub(crate) use merge::digest_of_digests;
 pub use merge::{ClosedLoop, Merge, MergedPart};
-pub use portion::{Portion, Sample};
+pub use portion::{Portion, SampleFacts};
 pub use steps::{Slice, Steps};
 pub use table::{ColumnTable, Facts, Pieces, See, TableRows, open_table};
 pub use transform::{AddressWrap, Alignment, OutOfRange};

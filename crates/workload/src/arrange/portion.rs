@@ -24,12 +24,12 @@ pub struct Portion {
     /// Of the whole workload.
     requests: u64,
     written: u64,
-    sample: Sample,
+    sample: SampleFacts,
 }
 
 /// The numbers of a workload and of a sample of it.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Sample {
+pub struct SampleFacts {
     /// Requests of the workload.
     pub requests: u64,
     /// Those that touch the sample.
@@ -41,7 +41,7 @@ pub struct Sample {
     pub soon: [f64; 2],
 }
 
-impl Sample {
+impl SampleFacts {
     /// How many times faster the requests of the sample arrive.
     pub fn faster(&self) -> f64 {
         self.requests as f64 / self.kept.max(1) as f64
@@ -149,7 +149,7 @@ impl Portion {
         let (mut all, mut written, mut kept, mut kept_written) = (0, 0, 0, 0);
         let mut flushes = 0;
         // The part's times are as many times shorter as it has fewer pages, nearly.
-        let mut gaps = [SOON, SOON * (spec.from / spec.to.max(1))].map(Gaps::new);
+        let mut gaps = [SOON, SOON * (spec.from / spec.to.max(1))].map(ArrivalGaps::new);
         inner.each_batch(|batch| -> Result<(), TraceError> {
             for request in batch {
                 let bytes = |r: &Request| if r.op.writes() { u64::from(r.len) } else { 0 };
@@ -171,7 +171,7 @@ impl Portion {
         about.requests = Some(kept);
         about.span = Some(spec.to * spec.page);
         let share = |of: u64, all: u64| if all == 0 { 0.0 } else { of as f64 / all as f64 };
-        let sample = Sample {
+        let sample = SampleFacts {
             requests: all,
             kept,
             written_share: share(kept_written, written),
@@ -191,7 +191,7 @@ impl Portion {
     }
 
     /// The numbers of the workload and of the part.
-    pub fn sample(&self) -> Sample {
+    pub fn sample(&self) -> SampleFacts {
         self.sample
     }
 
@@ -294,15 +294,15 @@ impl Workload for Portion {
     }
 }
 
-/// Gaps between arrivals.
-struct Gaps {
+/// ArrivalGaps between arrivals.
+struct ArrivalGaps {
     last: Option<Time>,
     most: Dur,
     /// How many were at most `most`.
     soon: u64,
 }
 
-impl Gaps {
+impl ArrivalGaps {
     fn new(most: Dur) -> Self {
         Self { last: None, most, soon: 0 }
     }

@@ -192,7 +192,7 @@ impl TouchedPages {
         Some(at)
     }
 
-    /// Gives the wanted pages of a group their records, in a larger run if need be.
+    /// Gives the requested pages of a group their records, in a larger run if need be.
     fn widen(&mut self, place: usize, requested: u16) -> bool {
         let old = self.table[place];
         let mut new = Group { present: old.present | requested, ..old };

@@ -11,7 +11,7 @@ const STREAMS: usize = 32;
 /// Order of addresses.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sequence {
-    /// Share of requests that start where the request before them ended, whatever it did.
+    /// Share of requests that start where the request before them ended, of any operation.
     pub after_previous: Option<f64>,
     /// How many streams are followed: of one operation each, those that went on last.
     pub streams: usize,

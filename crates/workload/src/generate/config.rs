@@ -125,7 +125,7 @@ fn jesd219_sizes() -> Vec<MixShare> {
 /// next 15 %, the rest to the rest. Pairs of (share of the addresses, share of the accesses).
 const JESD219_ZONES: [(f64, f64); 3] = [(0.05, 0.5), (0.15, 0.3), (0.80, 0.2)];
 
-/// A generated workload as written. Only `pattern` must be given; what is left out has the
+/// A generated workload as written. Only `pattern` must be given; a key that is left out has the
 /// pattern's own value.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -154,7 +154,7 @@ pub struct Generator {
     /// The share of reads, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_share: Option<f64>,
-    /// The share of trims, 0 to 1; what is neither read nor trim is a write.
+    /// The share of trims, 0 to 1; the rest of the requests that are not reads are writes.
     #[serde(default)]
     pub trim_share: f64,
     /// A flush after this number of writes, at least 1, at the time of the last of them, in
@@ -200,7 +200,7 @@ fn a_million() -> u64 {
     1_000_000
 }
 
-/// A key, what is wrong with its value, what was expected.
+/// A key, the mistake in its value, the expected value.
 type Wrong = (&'static str, String, &'static str);
 
 impl Generator {

@@ -1,10 +1,10 @@
 //! Generators: workloads made from a few numbers.
 //!
-//! [`Generator`] is what the user writes; [`Generator::with_span`] checks it against a drive and
-//! gives a [`Synthetic`] workload in which nothing is left open. Addresses, sizes, operations,
-//! writes that bypass volatile memory and arrivals each draw from a random stream of their own, so
-//! changing one leaves the others as they were. Flushes come on top of the other requests, which stay
-//! as they are without.
+//! The user writes a [`Generator`]. [`Generator::with_span`] checks it against a drive and gives a
+//! [`Synthetic`] workload in which nothing is left open. Addresses, sizes, operations, writes that
+//! bypass volatile memory and arrivals each draw from a random stream of their own, so changing one
+//! leaves the others as they were. Flushes come on top of the other requests, which stay as they
+//! are without.
 
 mod arrivals;
 mod config;
@@ -39,7 +39,7 @@ fn expected_share(found: f64) -> String {
     }
 }
 
-/// Shares closer than this are equal: what adding a few decimal fractions can lose.
+/// Shares closer than this are equal: adding a few decimal fractions can lose as much.
 const ROUNDING: f64 = 1e-9;
 
 /// A generated workload with nothing left open.
@@ -72,8 +72,8 @@ struct GeneratorPlan {
 }
 
 impl Generator {
-    /// Checks the generator and settles what it leaves open: the address space (the whole
-    /// `drive` unless it says its own) and the seed (that of the run, `seed`, likewise).
+    /// Checks the generator and settles its open values: the address space (the whole `drive`
+    /// unless it has its own) and the seed (that of the run, `seed`, likewise).
     pub fn with_span(&self, drive: Bytes, seed: u64) -> Result<Synthetic, TraceError> {
         let bad = |key: &str, found: String, expected: &str| {
             let hint = format!("set `workload.{key}`");

@@ -95,7 +95,7 @@ pub(super) struct SizePicker {
 const LARGEST: u64 = 1 << 30;
 
 impl SizePicker {
-    /// Checks the sizes; an error says what is wrong.
+    /// Checks the sizes; an error names the mistake.
     pub(super) fn new(size: &Size) -> Result<Self, String> {
         let shares = match size {
             Size::One(size) => &[MixShare { size: *size, share: 1.0 }][..],
@@ -116,7 +116,7 @@ impl SizePicker {
         if (sum - 1.0).abs() > 1e-6 {
             return Err(format!("shares that add up to {sum}"));
         }
-        // A last entry of share 0 must not take what rounding left over.
+        // A last entry of share 0 must not take the remainder of rounding.
         let last = shares.iter().rposition(|s| s.share > 0.0).unwrap_or(0);
         bounds.truncate(last + 1);
         Ok(Self { bounds })

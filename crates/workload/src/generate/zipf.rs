@@ -1,8 +1,8 @@
 //! Zipf's law over any number of places, without a table.
 //!
 //! Rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates
-//! from monotone discrete distributions", ACM TOMACS 6(3), 1996. Exact for every exponent above
-//! 0, about 1.1 tries a draw, whatever the number of places.
+//! from monotone discrete distributions", ACM TOMACS 6(3), 1996. Exact for every exponent above 0,
+//! about 1.1 tries a draw, for any number of places.
 
 use kernel::Rng;
 

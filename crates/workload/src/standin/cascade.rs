@@ -193,7 +193,7 @@ impl Cascade {
     }
 }
 
-/// A share `p` favoured by `m`: (1 + m) / 2 where `p` is a half, and 0 and 1 stay what they are.
+/// A share `p` favoured by `m`: (1 + m) / 2 if `p` is a half, while 0 and 1 do not change.
 pub(super) fn favoured(p: f64, m: f64) -> f64 {
     let (one, other) = (p * (1.0 + m), (1.0 - p) * (1.0 - m));
     one / (one + other)
@@ -230,10 +230,10 @@ pub(super) struct Measure {
     sums: Vec<[Sums; 2]>,
 }
 
-/// Over the intervals of a level: what the estimators need.
+/// Sums over the intervals of a level, for the estimators.
 #[derive(Copy, Clone, Default, Debug)]
 struct Sums {
-    /// Squared differences of the halves beyond what chance alone gives.
+    /// Squared differences of the halves beyond those of chance alone.
     excess: [f64; 2],
     /// Their value if all were in one half.
     most: [f64; 2],
@@ -261,7 +261,7 @@ impl Measure {
         let at = scaled as u64;
         if let Some(before) = self.at.replace(at) {
             let changed = 64 - (before ^ at).leading_zeros() as usize;
-            // Halves of level k are told apart by bit DEEPEST - 1 - k; what stands above names them.
+            // Halves of level k are told apart by bit DEEPEST - 1 - k; the bits above name them.
             for level in DEEPEST.saturating_sub(changed) + 1..DEEPEST {
                 self.close(level, before >> (DEEPEST - level));
             }
@@ -325,7 +325,7 @@ impl Sums {
     }
 }
 
-/// To four digits: what is stored is what is meant.
+/// To four digits: the stored value is the intended one.
 pub(super) fn rounded(x: f64) -> f64 {
     (x * 1e4).round() / 1e4
 }

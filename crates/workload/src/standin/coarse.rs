@@ -1,4 +1,4 @@
-//! How uneven the demand of a trace is over half hours and longer, fitted to what is published.
+//! How uneven the demand of a trace is over half hours and longer, fitted to the published values.
 //!
 //! READY's Figure 4 says which share of half hours writes about as much as the one before. The bias
 //! of the levels whose intervals are longer than a quarter of an hour decides that share: an interval

@@ -234,7 +234,7 @@ impl Fitter {
         new
     }
 
-    /// The profile, under the name of what was read.
+    /// The profile, under the name of its source.
     pub fn finish(self, name: &str) -> Profile {
         let pages: u64 = self.classes.iter().flat_map(|c| c.touched).sum();
         let room = self.extents.len() as u64 * 256;

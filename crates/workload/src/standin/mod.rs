@@ -1,7 +1,8 @@
 //! Stand-ins: workloads with the statistics of a trace that is not at hand.
 //!
-//! A [`Profile`] holds the statistics, fitted to a trace ([`fit`]) or to what is published of one
-//! ([`published()`](crate::catalogue::published())). [`Profile::workload`] makes requests with these statistics:
+//! A [`Profile`] holds the statistics, fitted to a trace ([`fit`]) or to published facts of one
+//! ([`published()`](crate::catalogue::published())). [`Profile::workload`] makes requests with
+//! these statistics:
 //!
 //! * *When*: a multiplicative cascade gives the counts of reads and of writes the variance, and
 //!   the covariance, that they have over intervals of every length (`cascade.rs`).
@@ -9,7 +10,7 @@
 //!   its own. A request follows the successor of an earlier request, continues a sequential run,
 //!   goes back to an earlier address, or goes to untouched pages (`stream.rs`).
 //! * *Created*: a share of the reads goes to pages that the stand-in itself writes (`created.rs`).
-//! * *How large*: sizes come from the distributions of what starts and of what goes on.
+//! * *How large*: sizes come from the distributions of begun and of continued requests.
 //!
 //! `docs/measured/stand-ins.md` says how far a simulator can tell a stand-in from its trace.
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use super::cascade::{Bursts, DEEPEST, HOURS};
 use super::{MODEL, VERSION};
 
-/// The first line of a profile: what its keys mean.
+/// The first line of a profile: the meaning of its keys.
 pub const SCHEMA: &str = "floatgate.stand-in/1";
 /// Addresses are kept in sectors of 512 bytes in 32 bits.
 pub(crate) const LARGEST_SPAN: u64 = 1 << 41;
@@ -83,8 +83,8 @@ pub struct Stream {
     pub share: f64,
     /// Pages of 4 KiB that it is the first to touch, over the whole trace.
     pub pages: u64,
-    /// How often the next read (or write) stays in the class, beyond what the share gives: 0
-    /// by chance, 1 always.
+    /// How often the next read (or write) stays in the class, beyond its share: 0 by chance, 1
+    /// always.
     pub stay: f64,
     /// After a request that went where an earlier one had gone: how often the next request goes
     /// where that one's next went.
@@ -147,7 +147,7 @@ fn from_text<'de, T: std::str::FromStr<Err: std::fmt::Display>, D: Deserializer<
 type Of = fn(&ProfileClass) -> &Option<Stream>;
 
 impl Profile {
-    /// Whether a text is meant to be a profile, whatever else is wrong with it.
+    /// Whether a text is meant to be a profile, with any mistakes.
     pub fn is_meant(text: &str) -> bool {
         text.lines().any(|line| {
             let line = line.trim_start();
@@ -163,7 +163,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The profile as a file: what [`Profile::read`] reads.
+    /// The profile as a file, which [`Profile::read`] reads.
     pub fn text(&self) -> String {
         let mut text = String::from(
             "# A profile: the statistics that a stand-in of a trace reproduces. A workload: run it, \
@@ -183,7 +183,7 @@ impl Profile {
         ]
     }
 
-    /// Mean size of a write, in bytes, as far as the sizes of what is begun say.
+    /// Mean size of a write, in bytes, as far as the sizes of begun requests show it.
     pub(crate) fn mean_write(&self) -> f64 {
         let streams = self.classes().into_iter().filter_map(|(_, class)| class.writes.as_ref());
         streams.map(|s| s.share * s.sizes.iter().map(|x| x.0 as f64 * x.1).sum::<f64>()).sum()

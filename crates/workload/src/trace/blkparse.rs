@@ -313,7 +313,7 @@ impl Parser for Blkparse {
     }
 }
 
-/// The name of the process in `[...]`, from what follows the size.
+/// The name of the process in `[...]`, from the text after the size.
 fn name(rest: &[u8]) -> &[u8] {
     let from = rest.iter().position(|&b| b == b'[').map_or(rest.len(), |at| at + 1);
     let name = rest[from..].trim_ascii_end();

@@ -1,4 +1,4 @@
-//! The column of times: its unit, and what its numbers show of the unit that was meant.
+//! The column of times: its unit, and the unit that its numbers suggest.
 
 use super::fields::{DecimalMark, Fault, FieldName, Fields};
 use super::options::{ReadOptions, TimeUnit};
@@ -60,7 +60,7 @@ impl TraceClock {
         fault
     }
 
-    /// The same of the last column that a record must have: what follows may be its fraction,
+    /// The same of the last column that a record must have: the next one may be its fraction,
     /// behind a decimal comma.
     #[inline(always)]
     pub(crate) fn read_last<const SEPARATOR: u8>(

@@ -37,7 +37,7 @@ pub enum ColumnPlace {
 pub enum ColumnRole {
     /// Arrival, in a unit; `None`: it is not said.
     Time(Option<Unit>),
-    /// The operation of a request, in words of the table's own if they are said.
+    /// The operation of a request, in the table's own words if they are given.
     Op(Option<Spelling>),
     /// The first byte, in units of this number of bytes; `None`: the unit is not given.
     Offset(Option<u64>),
@@ -246,7 +246,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 }
 
 impl Columns {
-    /// Every column that is named, with what it holds.
+    /// Every column that is named, with its content.
     pub fn list(&self) -> &[(ColumnPlace, ColumnRole)] {
         &self.list
     }
@@ -271,7 +271,7 @@ impl Columns {
         self.has("prio")
     }
 
-    /// The unit of the times that is said here.
+    /// The unit of the times that is given here.
     pub(crate) fn unit(&self) -> Option<Unit> {
         self.list.iter().find_map(|(_, role)| match role {
             ColumnRole::Time(unit) => *unit,
@@ -279,7 +279,7 @@ impl Columns {
         })
     }
 
-    /// A mistake in the unit of the time column, which is said once: here or on its own.
+    /// A mistake in the unit of the time column, which is given once: here or on its own.
     pub(crate) fn time_fault(&self, unit: Option<TimeUnit>) -> Option<&'static str> {
         match (self.has_time(), self.unit(), unit) {
             (true, None, None) => Some("the time has no unit"),

@@ -1,4 +1,4 @@
-//! `csv`, any table of requests: which column holds what is said with `--columns`.
+//! `csv`, any table of requests, with the columns that `--columns` names.
 //!
 //! ```text
 //! --columns time=1:us,op=2,offset=3:bytes,size=4:sectors,device=5
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Columns are counted from 1, or named as in the first line. They are separated by commas,
-//! semicolons, tabs or blanks, whichever cuts the first line into enough of them. A first line of
+//! semicolons, tabs or blanks: those that cut the first line into enough of them. A first line of
 //! names is skipped.
 //!
 //! Operations are words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`, `discard`, `unmap`, `f`,
@@ -86,7 +86,7 @@ pub(crate) struct Csv {
     roles: Vec<ColumnRole>,
     spelling: Option<Spelling>,
     clock: TraceClock,
-    /// The row read last asks for a flush, and then for what it says.
+    /// The row read last asks for a flush, and then for its own operation.
     flush_first: bool,
     /// Offsets or sizes of which the user did not say the unit.
     unsaid: bool,

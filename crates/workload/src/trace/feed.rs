@@ -32,7 +32,7 @@ pub(crate) struct Record<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// A stream of records. Holds one buffer, whatever the input.
+/// A stream of records. Holds one buffer, for any input.
 pub(crate) struct Feed {
     name: Arc<str>,
     input: Unpacked,
@@ -257,7 +257,7 @@ mod tests {
         let both = vec![(1, b"abc".to_vec()), (2, b"def".to_vec())];
         assert_eq!(records(b"abcdef", 0).unwrap(), both);
         assert_eq!(records(b"heading: abcdef", 9).unwrap(), both);
-        // Past what is read at once.
+        // After the part that is read at once.
         let mut long = vec![b'h'; 7];
         long.extend(std::iter::repeat_n(b"abc", 200_000).flatten());
         assert_eq!(records(&long, 7).unwrap().len(), 200_000);

@@ -347,7 +347,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         Begun { bytes: self.bytes, from: self.from, count: self.count, ends: Self::separates }
     }
 
-    /// The field that was begun last is not what it should be.
+    /// The field that was begun last is not the expected one.
     #[inline(always)]
     pub(crate) fn fault(&self, column: &FieldName) -> Box<Fault> {
         fault(self.begun(), column)

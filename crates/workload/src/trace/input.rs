@@ -79,7 +79,7 @@ impl Compression {
     }
 }
 
-/// The hint for a file that is not there: the one beside it that was meant.
+/// The hint for a missing file: the file of a similar name next to it.
 pub fn file_hint(path: &Path) -> String {
     let folder = path.parent().unwrap_or(Path::new(""));
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -198,7 +198,7 @@ impl Stored {
         Ok(hex)
     }
 
-    /// The error, or what explains it if it is at the beginning: a file that is named `.zst` is not
+    /// The error, or its explanation if it is at the beginning: a file that is named `.zst` is not
     /// compressed at all.
     #[cold]
     pub(crate) fn if_misnamed(&self, error: TraceError) -> TraceError {
@@ -271,7 +271,7 @@ impl Stored {
     }
 }
 
-/// Bytes as they come out of whatever they were packed in.
+/// Bytes as they come out of their compression.
 pub(crate) enum Unpacked {
     Whole(Box<dyn Read + Send>),
     Members(Box<Members>),
@@ -297,7 +297,7 @@ impl Read for Unpacked {
 }
 
 /// A gzip file: members one after another, as is common in published sets, and after the last one
-/// whatever else the file has. That is passed over and counted, as `gzip` itself does.
+/// any rest of the file. That is passed over and counted, as `gzip` itself does.
 pub(crate) struct Members {
     /// The one that is being read; `None` after the last.
     member: Option<flate2::bufread::GzDecoder<Ahead>>,

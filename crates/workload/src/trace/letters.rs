@@ -22,7 +22,7 @@ pub(crate) enum LetterKind {
     Other,
 }
 
-/// The first letters decide; whatever follows only adds to them.
+/// The first letters decide; the others only add to them.
 #[inline(always)]
 pub(crate) fn kind(letters: &[u8]) -> Option<LetterKind> {
     match letters {

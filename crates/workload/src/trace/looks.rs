@@ -9,7 +9,7 @@ use crate::error::{Spot, detail};
 /// Whether the first bytes look like those of some kind of file.
 type Looks = fn(&[u8]) -> bool;
 
-/// Compression that is not read, and what to do with it.
+/// Compression that is not read, and the advice.
 const PACKED: [(&str, Looks, &str); 7] = [
     ("bzip2", is_bzip2, "`bunzip2` takes the trace out of it"),
     ("lz4", |head| head.starts_with(b"\x04\x22\x4d\x18"), "`unlz4` takes the trace out of it"),
@@ -27,7 +27,7 @@ const PACKED: [(&str, Looks, &str); 7] = [
 const TAKE_OUT: &str = "take the trace out of it";
 const UTF_16: &str = "convert it to UTF-8: `iconv -f UTF-16 -t UTF-8 FILE > NEW`";
 
-/// Whole files that are something else, and what to do with them.
+/// Whole files of another kind, and the advice.
 const KINDS: [(&str, Looks, &str); 22] = [
     ("an archive (tar)", is_tar, TAKE_OUT),
     ("an archive (zip)", is_zip, TAKE_OUT),
@@ -184,13 +184,13 @@ fn begins(head: &[u8], word: &[u8]) -> bool {
     head.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
 }
 
-/// The compression of stored bytes that is not read: its name, and what to do.
+/// The compression of stored bytes that is not read: its name, and the advice.
 pub(super) fn packed(head: &[u8]) -> Option<(&'static str, &'static str)> {
     PACKED.iter().find(|(_, looks, _)| looks(head)).map(|(name, _, advice)| (*name, *advice))
 }
 
-/// Refuses a file that is something else, whatever format is requested. A file in pieces may have
-/// any first bytes.
+/// Refuses a file of another kind, for any requested format. A file in pieces may have any first
+/// bytes.
 pub(super) fn check(stored: &Stored, feed: &mut Feed, cut: Cut) -> Result<(), TraceError> {
     if cut != Cut::Lines {
         return Ok(());

@@ -141,8 +141,8 @@ pub fn open_slices(
     Ok(slices.into_iter().map(shared).collect())
 }
 
-/// Finds what is wrong with the trace at `path` as far as its beginning shows it: whether there is
-/// a file to read, and in which format.
+/// Finds mistakes of the trace at `path` as far as its beginning shows them: whether there is a
+/// file to read, and in which format.
 pub fn glance(path: &Path, options: &ReadOptions) -> Result<(), TraceError> {
     let stored = Stored::file(path)?;
     format_of(&stored, &mut Feed::new(&stored)?, options, &mut Vec::new()).map(|_| ())
@@ -451,7 +451,7 @@ pub(crate) fn believe(
     Ok(())
 }
 
-/// Says what the pass over the trace found.
+/// Reports the findings of the pass over the trace.
 fn describe(format: Format, options: &ReadOptions, survey: &mut Survey, notes: &mut Vec<String>) {
     if let Some(process) = &options.process {
         notes.push(format!("only the requests of the process `{process}`"));

@@ -44,7 +44,7 @@ pub(crate) fn scaled(text: &[u8], power: u32) -> Option<Scaled> {
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    // Digits beyond what 128 bits hold are of no weight in a number that fits 64.
+    // Digits beyond those that 128 bits hold have no weight in a number that fits 64.
     let (mut digits, mut behind, mut lost) = (0_u128, 0_i32, false);
     for (i, byte) in whole.iter().chain(fraction).enumerate() {
         let digit = u128::from(byte.checked_sub(b'0').filter(|d| *d < 10)?);

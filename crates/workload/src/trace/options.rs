@@ -189,8 +189,8 @@ pub struct ReadOptions {
     pub tally: ReadTally,
 }
 
-/// The number of records that were read, for other threads: a small file may hold very
-/// many. All tallies are equal, as none of them decides what is read.
+/// The number of records that were read, for other threads: a small file may hold very many. All
+/// tallies are equal, as none of them decides how to read.
 #[derive(Clone, Default)]
 pub struct ReadTally(Option<Arc<AtomicU64>>);
 
@@ -249,7 +249,7 @@ impl ReadOptions {
         (!parts.is_empty()).then(|| parts.join(" "))
     }
 
-    /// An option that means nothing in this format: what was said, what it needs, a hint.
+    /// An option that means nothing in this format: the option, its requirement, a hint.
     pub(crate) fn unsuited(&self, format: Format) -> Option<(String, String, &'static str)> {
         let Held { events, devices, processes } = format.visit(Holds(self.columns.as_ref()));
         let others = |wanted: fn(Held) -> bool| {

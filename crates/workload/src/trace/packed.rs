@@ -260,7 +260,7 @@ mod tests {
             let op = Op::Write;
             assert!(packed.push(&Request { at, offset, len, op, prio: Prio::Normal, flow: 0 }));
         }
-        // A head and a time; the first of them has more, since it is told from nothing.
+        // A head and a time; the first of them has more, since it starts from nothing.
         let more = 2 + 2 + 1;
         assert_eq!(packed.pieces[0].used, 3 * 1000 + more);
         assert!(unpacked(PackedRequests::default()).is_empty());

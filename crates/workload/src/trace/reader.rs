@@ -229,9 +229,9 @@ pub(crate) struct Survey {
     pub(crate) idle: u64,
     /// Records that were split, as they were larger than a request may be.
     pub(crate) split: u64,
-    /// Requests to devices that are not wanted.
+    /// Requests to devices that were not requested.
     pub(crate) others: u64,
-    /// A wanted device that was not met, and some that were.
+    /// A requested device that was not met, and some that were.
     pub(crate) missing: Option<(String, Vec<String>)>,
     /// The question to answer before the records are believed.
     pub(crate) doubt: Option<Doubt>,
@@ -252,11 +252,12 @@ pub(crate) struct Survey {
     /// without skipped records. Then a second reading would tell nothing new.
     pub(crate) kept: Option<PackedRequests>,
     /// Of a trace without reads: a power of two of which all addresses and lengths of writes are
-    /// multiples, wherever its devices lie.
+    /// multiples, at any place of its devices.
     pub(crate) grain: Option<u64>,
 }
 
-/// A reader that can also go over the whole trace once, to learn what must be known before.
+/// A reader that can also go over the whole trace once, to learn the facts that must be known
+/// before.
 pub(crate) trait TraceSource: RequestSource {
     fn survey(&mut self) -> Result<Survey, TraceError>;
 }
@@ -285,7 +286,7 @@ pub(crate) struct Reader<P> {
     copy: Vec<u8>,
     regions: Arc<Regions>,
     flow_of_owner: FlowOfOwner,
-    /// The devices that are wanted; `None`: all.
+    /// The requested devices; `None`: all.
     selection: Option<Selection>,
     skip_bad: bool,
     /// The recorded time of the first request.
@@ -457,7 +458,7 @@ impl<P: Parser> Reader<P> {
         }
     }
 
-    /// A request that was read, if its device is wanted.
+    /// A request that was read, if its device is requested.
     #[inline(always)]
     fn met(&mut self, raw: Raw, number: u64) -> Option<Met> {
         let wanted = &mut self.selection;
@@ -550,8 +551,7 @@ fn look_again<P: Parser>(
     }
     let text = line.trim_ascii();
     if text.starts_with(b"#") || text.iter().all(|b| matches!(b, 0 | 0x1a)) {
-        // A comment behind blanks; what an editor of old, or a disk that was full, leaves at the
-        // end.
+        // A comment behind blanks; old editors, or a full disk, leave the like at the end.
         return (Ok(None), false);
     }
     if P::QUOTES && line.contains(&b'"') {

@@ -8,12 +8,12 @@ use super::reader::Regions;
 use super::select::Processes;
 use crate::Op;
 
-/// Sectors are 512 bytes in every format read here, whatever the device's were.
+/// Sectors are 512 bytes in every format read here, whatever those of the device were.
 pub(crate) const SECTOR: u64 = 512;
 /// A larger read or write is split, as systems and drives do.
 pub(crate) const LONGEST: u64 = 1 << 30;
-/// A larger read or write is a misread column: 32 bits of bytes are what an operating system passes
-/// on.
+/// A larger read or write is a misread column: an operating system passes on at most 32 bits of
+/// bytes.
 pub(crate) const MOST: u64 = 4 << 30;
 /// One device's addresses end here (1 PiB), so that thousands of devices fit 64 bits.
 pub(crate) const FARTHEST: u64 = 1 << 50;
@@ -21,7 +21,7 @@ pub(crate) const FARTHEST: u64 = 1 << 50;
 /// One record, its time still as recorded and its address still on its own device.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Raw {
-    /// Nanoseconds since whatever the format counts from.
+    /// Nanoseconds since the origin of the format.
     pub(crate) time: u64,
     /// Bytes on the device.
     pub(crate) offset: u64,
@@ -32,14 +32,14 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// A flush, which has no address; the device is what `--device` goes by.
+    /// A flush, which has no address; `--device` uses its device.
     #[inline]
     pub(crate) fn flush(time: u64, device: u32) -> Self {
         Self { time, offset: 0, len: 0, device, op: Op::Flush }
     }
 }
 
-/// One format: how it is cut, and what one record means.
+/// One format: its separators, and the meaning of a record.
 pub(crate) trait Parser: Sized + Send + 'static {
     /// The name of the format on the command line and in results.
     const NAME: &str;
@@ -66,7 +66,7 @@ pub(crate) trait Parser: Sized + Send + 'static {
     /// Reads one record; `None` if it holds no request (a comment, another event).
     fn parse(&mut self, record: &[u8]) -> Result<Option<Raw>, Box<Fault>>;
 
-    /// Whether the record read last stands for two requests: a flush, and then what was read.
+    /// Whether the record read last stands for two requests: a flush, and then the request itself.
     #[inline(always)]
     fn flush_first(&self) -> bool {
         false
@@ -141,10 +141,10 @@ pub(crate) struct Doubt {
 
 const TOO_LONG: &str = "at most 4 GiB in one read or write, 1 PiB in one trim";
 const TOO_FAR: &str = "an address below 1 PiB less 4 GiB";
-/// Stands for what can be said of another format; the reader knows how this one was found.
+/// Stands for the text about another format; the reader knows how this one was found.
 pub(crate) const COLUMNS_HINT: &str = "another format?";
 
-/// Turns an address and a length in bytes into the fields of a record, refusing what cannot be.
+/// Turns an address and a length in bytes into the fields of a record, refusing impossible ones.
 #[inline(always)]
 pub(crate) fn extent<const SEPARATOR: u8>(
     fields: &Fields<'_, SEPARATOR>,

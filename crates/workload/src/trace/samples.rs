@@ -1,5 +1,5 @@
-//! One list of requests, written in every format with what else its files hold. The tests read it
-//! back; the fuzzer damages it first.
+//! One list of requests, written in every format with the other lines of its files. The tests read
+//! it back; the fuzzer damages it first.
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ pub(crate) const SAMPLES: [(&str, &str); TABLE.len()] = {
     all
 };
 
-/// The samples, one a line: a name, the format, what it cannot hold, how it is written.
+/// The samples, one a line: a name, the format, the requests that it cannot hold, its writer.
 const TABLE: &[Sample] = &[
     sample("ssdsim", "ssdsim-ascii", &['D', 'F', 'U'], Text(ssdsim, "# SSDSim\n", "")),
     sample("disksim", "disksim-ascii", &['D', 'F', 'U'], Text(disksim, "", "")),
@@ -301,7 +301,7 @@ fn blkparse(t: &mut String, i: u64, p: &Piece) {
         put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000000000   723  D   N 0 (12 00) [sg]", 5 * i + 1);
     }
     if p.op == 'F' {
-        // Queued as a write of nothing, issued as what it is.
+        // Queued as a write of nothing, issued as a flush.
         put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000000000 13213  Q FWS [my app]", 5 * i + 2);
         put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000015000 13213  D  FN [kworker/0:1H]", 5 * i + 2);
         put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000900000     0  C  FN 0 [0]", 5 * i + 2);

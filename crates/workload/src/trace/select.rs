@@ -18,7 +18,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// `None` if all devices are wanted.
+    /// `None` if all devices are requested.
     pub(crate) fn new(names: &[String]) -> Option<Self> {
         let requested = names.iter().map(|name| (name.clone(), false)).collect();
         let selection = Self { names: requested, known: Vec::new(), last: (u32::MAX, false) };
@@ -52,7 +52,7 @@ impl Selection {
         }
     }
 
-    /// A wanted device that was not met, and some of those that were.
+    /// A requested device that was not met, and some of those that were.
     pub(crate) fn missing<P: Parser>(&self, parser: &P) -> Option<(String, Vec<String>)> {
         const SHOWN: usize = 10;
         let missing = self.names.iter().find(|(_, met)| !met)?.0.clone();
@@ -61,7 +61,7 @@ impl Selection {
     }
 }
 
-/// The process whose requests are wanted.
+/// The process whose requests are kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     name: Box<[u8]>,
@@ -79,7 +79,7 @@ impl Process {
     }
 }
 
-/// The processes of a trace: the one that is wanted, and the numbers of all where flows go by them.
+/// The processes of a trace: the requested one, and the numbers of all if flows go by them.
 #[derive(Debug)]
 pub(crate) struct Processes {
     requested: Option<Process>,
@@ -103,7 +103,7 @@ impl Processes {
         self.requested.is_some() || self.names.is_some()
     }
 
-    /// Whether requests of this process are wanted; `named`: it is the one that asked.
+    /// Whether requests of this process are kept; `named`: it is the one that asked.
     #[inline]
     pub(crate) fn takes(&self, name: &[u8], number: Option<u64>, named: bool) -> bool {
         self.requested.as_ref().is_none_or(|requested| named && requested.is(name, number))

@@ -202,7 +202,7 @@ impl Visit for Fit<'_> {
     }
 }
 
-/// The first records, without comments and whatever is cut in the middle.
+/// The first records, without comments and without a part that is cut in the middle.
 fn records(head: &[u8], whole: bool, cut: Cut) -> Vec<&[u8]> {
     match cut {
         Cut::Every { size, after } => {

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The columns are those of the README of SNIA IOTTA trace set 27917. Requests of one second bear
-//! the same time: they arrive at once. Within a window, what is late is put in order.
+//! the same time: they arrive at once. Within a window, late records are put in order.
 
 use super::clock::TraceClock;
 use super::fields::{COMMA, Fault, FieldName, Fields};

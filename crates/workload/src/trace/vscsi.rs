@@ -11,8 +11,8 @@
 //!      24  u64  arrival in microseconds
 //! ```
 //!
-//! SYNCHRONIZE CACHE is a flush, of the whole device whatever blocks it names. Other commands that
-//! move no data (an inquiry) are passed over, and so is UNMAP, whose blocks the trace does not
+//! SYNCHRONIZE CACHE is a flush of the whole device, for any blocks that it names. Other commands
+//! that move no data (an inquiry) are passed over, and so is UNMAP, whose blocks the trace does not
 //! keep. Whether a write bypasses the cache (FUA) is in a byte of the command that the trace does
 //! not keep.
 
@@ -56,8 +56,8 @@ impl Commands {
     pub(super) fn request(&mut self, command: &VscsiCommand) -> Result<Option<Raw>, Box<Fault>> {
         let VscsiCommand { code, len, block, ticks } = *command;
         let op = match code {
-            // READ and WRITE with 10, 6, 12 and 16 bytes of command; writes with verification, of
-            // what compares equal, and of one block many times.
+            // READ and WRITE with 10, 6, 12 and 16 bytes of command; writes with verification,
+            // writes after a comparison, and writes of one block many times.
             0x28 | 0x08 | 0xa8 | 0x88 => Op::Read,
             0x2a | 0x0a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e | 0x89 | 0x41 | 0x93 => Op::Write,
             // SYNCHRONIZE CACHE with 10 and 16 bytes of command.
@@ -95,7 +95,7 @@ impl Commands {
 const UNMAP: u8 = 0x42;
 
 /// Commands that move no data of users: they ask for the state of the device, set it up, reserve
-/// it, move its heads or have it verify what it has.
+/// it, move its heads or have it verify its data.
 fn is_without_data(code: u8) -> bool {
     matches!(
         code,

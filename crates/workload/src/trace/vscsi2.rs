@@ -12,8 +12,8 @@
 //!      32  u64  response time (measured on their disks, so not used)
 //! ```
 //!
-//! The record is `trace_v2_record_t` of `vscsi.h` in `github.com/1a1a11a/libCacheSim`. Commands mean what
-//! they mean in the first version.
+//! The record is `trace_v2_record_t` of `vscsi.h` in `github.com/1a1a11a/libCacheSim`. Commands
+//! mean the same as in the first version.
 
 use super::feed::Cut;
 use super::fields::Fault;

@@ -9,10 +9,10 @@
 //! 1386 D discard 136314880 4096 0.439239477 4.43e-06 False
 //! ```
 //!
-//! The columns are `event_file_columns` of `github.com/junhe/wiscsee`; `discard` is TRIM. A
-//! request arrives with its `D` line; where there is none, with its `Q` or `C` line. Flushes are lost in
-//! the making: `BlktraceResult` there keeps lines with sectors alone, and of the letters that say what
-//! they are whether they read, write or discard.
+//! The columns are `event_file_columns` of `github.com/junhe/wiscsee`; `discard` is TRIM. A request
+//! arrives with its `D` line; where there is none, with its `Q` or `C` line. Flushes are lost in
+//! the making: `BlktraceResult` there keeps lines with sectors alone. Of the letters of the type it
+//! keeps whether they read, write or discard.
 
 use super::clock::TraceClock;
 use super::fields::{BLANK, Fault, FieldName, Fields};

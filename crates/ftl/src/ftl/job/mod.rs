@@ -157,7 +157,7 @@ pub struct Job<D> {
     pub hold: Hold,
     /// The data that it reads or programs stay in the die on the way.
     copyback: bool,
-    /// A register holds a page that the channel has to take out before what the job programs.
+    /// A register holds a page that the channel has to take out before what the job programs next.
     data_out: bool,
     /// The operation that it has wanted last.
     operation: Operation,
@@ -198,7 +198,7 @@ impl<D> Job<D> {
     fn want(&mut self, verb: Verb, slots: Slots, mode: Mode, level: Level) -> Next {
         let route = match verb {
             Verb::Read | Verb::Program if self.copyback => Route::Copyback,
-            Verb::Program if self.data_out => Route::DataOut,
+            Verb::Program if std::mem::take(&mut self.data_out) => Route::DataOut,
             _ => Route::Channel,
         };
         let (tag, slots) = (self.tag, Some(slots));
@@ -574,5 +574,27 @@ impl<K: PolicyTypes> Ftl<K> {
     /// A free block in the plane, or in any where pages may go to any.
     pub(crate) fn space_in(&self, plane: PlaneId) -> JobCondition {
         JobCondition::Space((!self.answers.anywhere).then_some(plane))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::small::SMALL;
+    use nand::Geometry;
+
+    /// The register gives its page to one program. Those that follow bring their own data alone.
+    #[test]
+    fn data_leave_a_register_once() {
+        let jobs = Jobs::<()>::new(&Geometry::new(SMALL).expect("a drive"));
+        let plane = PlaneId::from_u32(0);
+        let mut job = jobs.job(Task::Collect(Collect::Choose), Tag::gc_for(Source::Host), plane);
+        job.data_out = true;
+        let slots = Slots::one(Ppn::from_u32(0));
+        let routes = [Verb::Read, Verb::Program, Verb::Read, Verb::Program].map(|verb| {
+            job.want(verb, slots, Mode::Full, Level::MediumCost);
+            job.operation.route
+        });
+        assert_eq!(routes, [Route::Channel, Route::DataOut, Route::Channel, Route::Channel]);
     }
 }

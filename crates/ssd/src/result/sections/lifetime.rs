@@ -633,7 +633,7 @@ fn mean_erases<K: PolicyTypes>(ftl: &Ftl<K>) -> f64 {
     erases.iter().map(|n| f64::from(*n)).sum::<f64>() / erases.len() as f64
 }
 
-/// Warnings about the model of the cells: what could not matter, and what must not be trusted.
+/// Warnings about the model of the cells: what had no effect, and what must not be trusted.
 // Long for its sentences: one warning after the other.
 pub(super) fn warn<K: PolicyTypes>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Warn<'_>) {
     let r = &drive.reliability;
@@ -642,7 +642,7 @@ pub(super) fn warn<K: PolicyTypes>(drive: &Drive, stats: &Stats, sim: &Sim<K>, p
         if unused || r.initial_rest.as_ns() > 0 {
             put(
                 codes::CELLS_NOT_MODELLED,
-                "reliability.initial-cycles, initial-rest and initial-retention could not matter: \
+                "reliability.initial-cycles, initial-rest and initial-retention had no effect: \
                  reliability.model is \"off\""
                     .into(),
             );
@@ -677,7 +677,7 @@ pub(super) fn warn<K: PolicyTypes>(drive: &Drive, stats: &Stats, sim: &Sim<K>, p
             codes::ENDURANCE_FAR,
             format!(
                 "the most worn block has used {:.2} % of its {} cycles: endurance and recovery \
-                 could not matter in this run (see reliability.initial-cycles)",
+                 had no effect in this run (see reliability.initial-cycles)",
                 used * 100.0,
                 r.endurance
             ),

@@ -6,6 +6,7 @@ use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use ftl::PolicyTypes;
 use kernel::Bytes;
+use workload::{About, Pattern};
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The relation of a drive that was scaled down (`scale`) to the whole drive. All other sections but the \
@@ -35,9 +36,12 @@ table! {
         requests: Option<ScaledNumber>, "requests";
         /// The part of the trace that was simulated. Null for a generator.
         sample: Option<SampleOfTrace>;
-        /// How far write amplification under uniform writes may be from that of the whole drive, as
-        /// computed from the number of blocks. Null if nothing limits it.
+        /// How far write amplification may be from that of the whole drive, as computed from the number
+        /// of blocks. Null if nothing limits it.
         waf_error: Option<f64>, "share";
+        /// How far latencies of a busy drive may be from those of the whole drive, as computed from the number
+        /// of pages in a plane. Null if nothing limits it.
+        latency_error: Option<f64>, "share";
     }
 }
 
@@ -72,7 +76,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let scale = e.drive.scale.as_ref()?;
     let flash = drive.geometry.pages() as u64 * drive.geometry.page_size().get();
     let pair = |simulated: u64, whole: u64| ScaledNumber { simulated, whole };
-    let error = scale.error();
+    let error = scale.waf_error(is_skewed(e.about));
     Some(ScaledDrive {
         of: scale.of,
         blocks_per_plane: pair(scale.blocks.into(), scale.whole_blocks.into()),
@@ -88,7 +92,19 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
             soon_in_sample: sample.soon[1],
         }),
         waf_error: error.is_finite().then_some(error),
+        latency_error: Some(scale.latency_error()).filter(|error| error.is_finite()),
     })
+}
+
+/// Whether some pages of a workload may be written more often than others.
+pub(super) fn is_skewed(about: &About) -> bool {
+    let even = [
+        Pattern::RandomWrite,
+        Pattern::RandomRead,
+        Pattern::SequentialWrite,
+        Pattern::SequentialRead,
+    ];
+    about.stand_in.is_some() || !even.iter().any(|pattern| pattern.name() == about.format)
 }
 
 /// Why latencies of a sample are not surely those of the trace.

@@ -1,4 +1,4 @@
-//! Numbers that should not be trusted, and settings that could not matter: a list, in the order of
+//! Numbers that should not be trusted, and settings that had no effect: a list, in the order of
 //! the result. A new warning is a code in [`codes`], a function, and its place in [`rules`].
 
 use super::{SectionAbout, lifetime, scale};
@@ -13,7 +13,7 @@ use policies::{Family, Wanted};
 use serde_json::{Value as Json, json};
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
-    "Numbers that should not be trusted, and settings that could not matter in this run.",
+    "Numbers that should not be trusted, and settings that had no effect in this run.",
 );
 
 pub(crate) type Section = Vec<Warning>;
@@ -91,6 +91,8 @@ codes! {
     OVERLOADED: "overloaded", Host, "requests arrived faster than the drive serves them";
     SCALED_TOO_FAR: "scaled-too-far", Everything,
         "write amplification may not be that of the whole drive";
+    SCALED_LATENCIES: "scaled-latencies", Host,
+        "latencies may not be those of the whole drive";
     SCALED_TRACE: "scaled-trace", Host, "the sample of the trace is not like the trace";
     GC_NEVER_RAN: "gc-never-ran", Flash, "garbage collection never ran";
     UNMAPPED_READS: "unmapped-reads", Reads, "reads met pages that hold nothing";
@@ -142,8 +144,9 @@ pub(crate) type Warn<'a> = &'a mut dyn FnMut(Code, String);
 /// Tells what it finds in the evidence: nothing, mostly.
 type Rule<K> = fn(&Evidence<'_, K>, Warn<'_>);
 
-fn rules<K: PolicyTypes>() -> [Rule<K>; 19] {
+fn rules<K: PolicyTypes>() -> [Rule<K>; 20] {
     [
+        |e, warn| scaled(e.drive, scale::is_skewed(e.about), warn),
         |e, warn| of_the_drive(e.drive, warn),
         policies_without_requests,
         |e, warn| e.steadiness.warn(warn),
@@ -181,7 +184,11 @@ impl Drive {
     /// Warnings known before a run: settings that change nothing in it, or limit the rest of the
     /// drive. A list, as results have it.
     pub fn warnings(&self) -> Json {
-        listed(|warn| of_the_drive(self, warn)).value()
+        let all = |warn: Warn<'_>| {
+            scaled(self, false, warn);
+            of_the_drive(self, warn);
+        };
+        listed(all).value()
     }
 
     /// The warnings of a fast-forward that simulates nothing.
@@ -193,10 +200,17 @@ impl Drive {
     }
 }
 
-fn of_the_drive(drive: &Drive, warn: Warn<'_>) {
-    if let Some(text) = drive.scaled_too_far() {
+/// A drive that is scaled down too far. `skewed`: some pages are written more often than others.
+fn scaled(drive: &Drive, skewed: bool, warn: Warn<'_>) {
+    if let Some(text) = drive.scaled_too_far(skewed) {
         warn(codes::SCALED_TOO_FAR, text);
     }
+    if let Some(text) = drive.scaled_latencies() {
+        warn(codes::SCALED_LATENCIES, text);
+    }
+}
+
+fn of_the_drive(drive: &Drive, warn: Warn<'_>) {
     if let Some(text) = drive.small_buffer() {
         warn(codes::SMALL_BUFFER, text);
     }
@@ -253,7 +267,7 @@ fn read_nothing_written<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
         warn(
             codes::NO_READ_OF_WRITTEN,
             "no read met a page that was written during the run: where and how pages are written \
-             could not matter to a read, other than by waiting"
+             had no effect on a read, other than by waiting"
                 .into(),
         );
     }

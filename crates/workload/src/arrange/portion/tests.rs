@@ -93,7 +93,7 @@ fn of_flushes_one_in_so_many_is_left() {
 #[test]
 fn a_scaled_drive_has_one_extent_of_each_group() {
     for (from, to) in [(10, 3), (1000, 999), (4096, 64), (1001, 17), (5, 5)] {
-        let inner = Box::new(List::new("list", Vec::new()).unwrap());
+        let inner = Box::new(List::new("list", vec![request(Op::Read, 0, 512)]).unwrap());
         let bytes = [from, to].map(|pages| Bytes::new(pages * PAGE));
         let spec = Portion::scaled(inner, 3, Bytes::new(PAGE), bytes).unwrap().spec;
         assert_eq!((spec.page, spec.from, spec.to), (PAGE, from, to));
@@ -122,7 +122,7 @@ fn a_sample_keeps_the_load() {
     let list = Box::new(List::new("list", all.clone()).unwrap());
     let part = Portion::scaled(list, 9, Bytes::new(PAGE), [from, to].map(Bytes::new)).unwrap();
     let kept = drain(&mut *part.open().unwrap()).unwrap();
-    let Sample { requests, kept: counted, written_share, soon } = part.sample();
+    let SampleFacts { requests, kept: counted, written_share, soon } = part.sample();
     assert_eq!((requests, counted), (80_000, kept.len() as u64));
     // One in sixteen, within four standard deviations.
     assert!((kept.len() as f64 - 5_000.0).abs() < 4.0 * 5_000_f64.sqrt());
