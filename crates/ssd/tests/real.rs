@@ -130,6 +130,50 @@ fn a_virtual_machine_of_two_hours() {
     assert!(r.queue[1] > 0.0 && w.queue[1] > 0.0, "and requests wait for that");
 }
 
+/// A drive scaled down gets a sample of the trace. Write amplification is that of the whole drive within 1 %,
+/// and means and p99 within 5 %, or a warning says why not.
+#[test]
+#[ignore = "needs the real traces that FLOATGATE_TRACES names"]
+fn a_scaled_drive_is_like_the_whole_one_or_warns() {
+    let path = trace("cloudphysics-vm-2h.vscsi.zst");
+    let run = |scale: &str| {
+        let own = [
+            "geometry.channels=2",
+            "geometry.chips-per-channel=1",
+            "geometry.planes-per-die=2",
+            "geometry.blocks-per-plane=3100",
+            "precondition.fill=full",
+            "precondition.age=random",
+            "workload.shift=512B",
+            "host.out-of-range=compact",
+            scale,
+        ];
+        let drive = drive_of("base = \"agcr\"\n", &own);
+        let workload = open_trace(&path, &ReadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+        run_with(&drive, workload, &mut NoCache)
+    };
+    let whole = run("scale=1/1");
+    for of in [2, 4, 8, 16] {
+        let part = run(&format!("scale=1/{of}"));
+        let codes = warnings(&part);
+        let warned = |of: &[&str]| of.iter().any(|code| codes.contains(code));
+        let far = warned(&["scaled-too-far"]);
+        let slow = far || warned(&["scaled-latencies", "scaled-trace"]);
+        for (path, law, warned) in [
+            ("/waf", 0.01, far),
+            ("/host/read/latency_ns/mean", 0.05, slow),
+            ("/host/read/latency_ns/p99", 0.05, slow),
+            ("/host/write/latency_ns/mean", 0.05, slow),
+            ("/host/write/latency_ns/p99", 0.05, slow),
+        ] {
+            let [ours, theirs] = [&part, &whole].map(|v| number(v.pointer(path).expect(path)));
+            let off = ours / theirs - 1.0;
+            println!("1/{of} {path}: {ours:.4} | {theirs:.4} | {:+.2} %, {codes:?}", 100.0 * off);
+            assert!(warned || off.abs() <= law, "1/{of} {path}: {off:+.4}");
+        }
+    }
+}
+
 /// READY's guarantee under a real demand: a production server's day, over a drive so small that
 /// without a throttle it ends in three years.
 #[test]

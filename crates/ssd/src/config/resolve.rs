@@ -715,7 +715,7 @@ impl Work<'_> {
                 most => format!("; `scale = \"1/{most}\"` leaves as many"),
             }
         } else if blocks >= all {
-            format!("; {whole} {all} {each} in all, so give more")
+            format!("; {whole} {all} {each} in all, so give it more")
         } else {
             let least = (blocks as f64 / all as f64 * 10_000.0).ceil() / 10_000.0;
             format!("; with {all} {each}{per} that is a spare-factor of {least} or more")

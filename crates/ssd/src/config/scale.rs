@@ -206,12 +206,17 @@ fn idle_blocks(gc: &GcSettings, spare: f64, open_loop: bool) -> (f64, f64) {
         (GcPacing::Burst, Foreground::All) => free + 1.5 + spare,
         (GcPacing::Burst, Foreground::One) => start + 0.75 + spare,
     };
-    if gc.background_stop == 0 || !open_loop {
-        return (busy, KNOWN_TO);
+    let (mut low, mut high) = (busy, busy);
+    if gc.pace == GcPacing::Burst && gc.start > 2 {
+        // A host that is faster than collection takes free blocks meanwhile, up to the last one.
+        low = 1.0 + 1.5 + spare;
     }
-    // In idle time collection goes on until as many are free. Nobody knows how much of it there is.
-    let rested = f64::from(gc.background_stop) - 1.0 + 1.5 + spare;
-    let (low, high) = (busy.min(rested), busy.max(rested));
+    if gc.background_stop > 0 && open_loop {
+        // In idle time collection goes on until as many are free.
+        let rested = f64::from(gc.background_stop) - 1.0 + 1.5 + spare;
+        (low, high) = (low.min(rested), high.max(rested));
+    }
+    // Nobody knows how fast the host will be, or how much idle time there is.
     (f64::midpoint(low, high), KNOWN_TO + (high - low) / 2.0)
 }
 

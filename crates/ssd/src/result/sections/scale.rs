@@ -1,11 +1,14 @@
 //! The parts that were scaled down, and the whole drive.
 
 use super::SectionAbout;
-use crate::config::{Scale, capacity};
+use crate::config::capacity;
+use crate::host::ClassStats;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
+use crate::sim::Class;
 use ftl::PolicyTypes;
-use kernel::Bytes;
+use kernel::{Bytes, TimeSum};
+use nand::Each;
 use workload::{About, Pattern};
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
@@ -108,11 +111,22 @@ pub(super) fn is_skewed(about: &About) -> bool {
 }
 
 /// Why latencies of a sample are not surely those of the trace.
-pub(super) fn sampled(scale: &Scale) -> Vec<String> {
-    let Some(sample) = scale.sampled else { return Vec::new() };
+pub(super) fn sampled<K: PolicyTypes>(e: &Evidence<'_, K>) -> Vec<String> {
+    let Some(sample) = e.drive.scale.as_ref().and_then(|scale| scale.sampled) else {
+        return Vec::new();
+    };
     let [all, kept] = sample.soon.map(|share| 100.0 * share);
     let written = sample.written_share * sample.faster();
+    let waiting = waiting(&e.stats.classes);
     let mut why = Vec::new();
+    if e.about.timed && waiting > MOST_WAITING {
+        why.push(format!(
+            "{:.0} % of the latencies is waiting behind other operations, and a backlog of the sample is \
+             over {:.1} times as soon",
+            100.0 * waiting,
+            sample.faster()
+        ));
+    }
     if (all - kept).abs() > 100.0 * TRUE_TO {
         why.push(format!(
             "{all:.1} % of its requests arrive at most 1 ms after the one before, and {kept:.1} % in the \
@@ -124,6 +138,20 @@ pub(super) fn sampled(scale: &Scale) -> Vec<String> {
     }
     why
 }
+
+/// The share of all latencies that is waiting behind flash operations.
+fn waiting(classes: &Each<Class, ClassStats>) -> f64 {
+    let (mut waited, mut all) = (0.0, 0.0);
+    for class in classes.values() {
+        let delays = class.delays.all();
+        waited += delays.parts.queue.sum::<TimeSum>().as_ns() as f64;
+        all += delays.total().as_ns() as f64;
+    }
+    if all > 0.0 { waited / all } else { 0.0 }
+}
+
+/// Latencies with a larger share of waiting depend on how requests come together.
+const MOST_WAITING: f64 = 0.05;
 
 /// A sample that differs by more from its trace has a warning.
 const TRUE_TO: f64 = 0.01;

@@ -353,7 +353,7 @@ fn victim_overridden<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
 
 /// A trace of which a sample was simulated that is not like it.
 fn scaled_trace<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
-    let why = e.drive.scale.as_ref().map(scale::sampled).unwrap_or_default();
+    let why = scale::sampled(e);
     if !why.is_empty() {
         let text = format!("a sample of the trace was simulated (`scale`): {}", why.join("; "));
         warn(codes::SCALED_TRACE, text);
