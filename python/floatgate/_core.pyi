@@ -194,7 +194,7 @@ class Drive:
         """Mapping units of a physical page, at least 1. Policies call a mapping unit a page."""
     @property
     def planes_per_unit(self) -> int:
-        """Planes of the flash in which each mapping unit has a physical page, or a part of one."""
+        """Planes in which each mapping unit has a physical page, or a part of one."""
     @property
     def units_per_program(self) -> int:
         """Pages that one program command takes, one after the other in their block."""

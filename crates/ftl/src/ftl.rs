@@ -179,7 +179,6 @@ impl<K: PolicyTypes> Ftl<K> {
         self.space.demands.streams = streams(&mut policies);
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
-        self.jobs.side_by_side();
         if self.config.gc.paced {
             self.jobs.pace = GcPace::new(&geometry, self.answers.anywhere);
         }

@@ -3,7 +3,7 @@
 //! a kind of unit, a policy, and all else that is drawn.
 
 use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
-use nand::{Geometry, Source, UnitSizes, Versions};
+use nand::{Geometry, Layouts, Source, UnitSizes, Versions};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
@@ -192,4 +192,37 @@ fn millions(part: u64) {
     if let Some(seen) = part_of(1..6, (part, 4)) {
         assert!(seen.checks >= 2_500_000, "{seen:?}");
     }
+}
+
+// ── Superblocks ─────────────────────────────────────────────────────────────────────────────────
+
+fn striped(seed: u64) -> Scenario {
+    let needs = if seed.is_multiple_of(3) { &Needs::PLAIN } else { &Needs::UNITS };
+    Scenario::random(seed, needs).striped()
+}
+
+/// Drives with superblocks of some of their dies, or with parity, return what was written last, whatever
+/// else is drawn; half of them have no page more than they need.
+fn superblocks(seeds: std::ops::Range<u64>) -> Option<Seen> {
+    let plain = |s: &Scenario| {
+        let set = s.set();
+        let layouts = Layouts::new(s.shape.pages_per_block);
+        Ok(run(s, layouts, || builtin::<Versions>(&set))?.seen)
+    };
+    sweep(seeds, striped, plain)
+}
+
+#[test]
+fn superblocks_and_parity_in_any_legal_drive() {
+    let Some(seen) = superblocks(0..240) else { return };
+    assert!(seen.program[Source::Gc] > 10_000 && seen.program[Source::Wear] > 300, "{seen:?}");
+    assert!(seen.program[Source::Parity] > 10_000, "parity was programmed: {seen:?}");
+    assert!(seen.pinned > 100 && seen.stalls > 1_000 && seen.waits > 1_000, "{seen:?}");
+    assert!(seen.dropped > 100 && seen.idle_jobs > 1_000, "{seen:?}");
+}
+
+#[test]
+#[ignore = "slow: run by `make verify`"]
+fn superblocks_and_parity_in_many_legal_drives() {
+    superblocks(240..4_000);
 }

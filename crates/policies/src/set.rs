@@ -321,7 +321,7 @@ impl PolicySet {
         let alone = self.choices.iter().find(|choice| {
             let whole = whole(choice.family);
             let listed = matches!(choice.origin, Origin::List(_));
-            !whole.is_empty() && !(listed && whole.contains(&&*choice.name))
+            !(whole.is_empty() || listed && whole.contains(&&*choice.name))
         })?;
         let setting = if geometry.superblocks().are_blocks() {
             "stripes with parity (`ftl.parity`): it needs `ftl.parity = 0`"

@@ -95,7 +95,7 @@ pub(crate) struct Drive {
     page_bytes: u64,
     /// Mapping units of a physical page, at least 1. Policies call a mapping unit a page.
     units_per_page: u32,
-    /// Planes of the flash in which each mapping unit has a physical page: 1 if it has one, or a part.
+    /// Planes in which each mapping unit has a physical page, or a part of one.
     planes_per_unit: u32,
     /// Pages that one program command takes, one after the other in their block.
     units_per_program: u32,

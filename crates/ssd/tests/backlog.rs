@@ -23,7 +23,7 @@ const SMALL: u64 = 100;
 const SEVERAL: u64 = 2_000;
 const LARGE: u64 = 10_000;
 
-/// `make test` counts each so many-th case, and `make verify` all of them.
+/// `make test` counts every fifth case, and `make verify` all of them.
 const EACH: usize = if cfg!(feature = "verify") { 1 } else { 5 };
 
 /// Instructions of a page operation may grow by this factor.

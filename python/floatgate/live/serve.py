@@ -111,7 +111,8 @@ def serve(
 def begins_full(drive: str | PathLike[str], policy: Policies = (), set: Settings = ()) -> bool:
     """Whether a preset is served full, because it would fill only the pages that a workload reads.
 
-    The reads of a live drive are unknown beforehand. A drive file, or a setting, that asks for them is refused.
+    The reads of a live drive are unknown beforehand. A drive file, or a setting, that asks for
+    them is refused.
     """
     given = pairs(set)
     if str(drive) not in drives() or any(one.startswith("precondition.fill") for one in given):

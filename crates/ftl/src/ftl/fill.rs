@@ -38,11 +38,15 @@ impl<K: PolicyTypes> Ftl<K> {
     #[inline]
     pub fn write_now(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
-        if self.space.unit() > 1 {
-            return self.buffer_page(lpn, data, now);
-        }
-        let home = self.spread(lpn);
-        self.write_home(home, lpn, data, now)
+        self.jobs.side_by_side = false;
+        let written = if self.space.unit() > 1 {
+            self.buffer_page(lpn, data, now)
+        } else {
+            let home = self.spread(lpn);
+            self.write_home(home, lpn, data, now)
+        };
+        self.jobs.side_by_side = true;
+        written
     }
 
     /// The plane of a page before the run, or its set.
@@ -170,7 +174,9 @@ impl<K: PolicyTypes> Ftl<K> {
     /// If there is no room.
     pub fn flush_buffered_pages(&mut self, now: Time) {
         for at in 0..self.buffered.len() {
+            self.jobs.side_by_side = false;
             let flushed = self.flush_buffered(at, now);
+            self.jobs.side_by_side = true;
             assert!(flushed, "a legal drive has room for what was written before the run");
         }
     }

@@ -536,6 +536,10 @@ where
             self.waiting.add(die);
         }
         self.pending.push(Pending { seq: self.seq, ppn, die, work });
+        if self.ftl.geometry().superblocks().are_striped() {
+            // Parity of this stripe comes before what goes behind it in the same block.
+            self.take_jobs();
+        }
     }
 
     fn program_block(&self, p: &Pending) -> Option<BlockId> {
@@ -661,7 +665,12 @@ where
 
     fn take_jobs(&mut self) {
         while let Some(id) = self.ftl.take_ready() {
-            self.push(None, Work::Start(id));
+            if self.ftl.job(id).is_decided() {
+                let operation = *self.ftl.job(id).operation();
+                self.push(operation.slot(), Work::Job(id, operation));
+            } else {
+                self.push(None, Work::Start(id));
+            }
         }
         while let Some(id) = self.ftl.take_promoted() {
             assert!(!self.ftl.job(id).background, "an urgent job gives way to nobody");
@@ -778,7 +787,8 @@ where
                     }
                     Verb::Program => {
                         let unit = self.unit() as u64;
-                        for (slot, nth) in slots.iter().zip(0..) {
+                        let parity = tag.source == Source::Parity;
+                        for (slot, nth) in slots.iter().zip(0..).filter(|_| !parity) {
                             let from = self.ftl.job(id).copied_from(nth);
                             let stored = from.map(|p| self.ftl.level_of(p));
                             let page = self.ftl.map().owner(slot).expect("a copy has a page");
@@ -1009,7 +1019,7 @@ where
         let (moves, host) = (c.moved.total(), c.host_pages);
         let padding = c.padding.total();
         ensure!(
-            c.program.total() == host + moves + padding,
+            c.program.total() == host + moves + padding + c.program[Source::Parity],
             "{} programs are not {host} host pages, {moves} moves and {padding} without data",
             c.program.total()
         );
@@ -1052,7 +1062,8 @@ where
         let c = self.ftl.counts();
         let (moves, host) = (c.moved.total(), c.host_pages);
         let padding = c.padding.total();
-        ensure!(c.program.total() == host + moves + padding, "{:?}: host, moves, padding", c);
+        let beside = padding + c.program[Source::Parity];
+        ensure!(c.program.total() == host + moves + beside, "{:?}: host, moves, padding", c);
         self.account()
     }
 

@@ -79,6 +79,10 @@ pub(crate) struct Scenario {
     /// That of the flash.
     pub(crate) shape: Shape,
     pub(crate) units: UnitSizes,
+    /// Dies whose blocks make superblocks; 0: each block is alone.
+    pub(crate) superblock: u32,
+    /// One program unit in so many holds parity; 0: none.
+    pub(crate) parity: u32,
     pub(crate) logical_pages: u32,
     pub(crate) gc: GcMarks,
     pub(crate) victim: &'static str,
@@ -188,6 +192,8 @@ impl Scenario {
             seed,
             shape,
             units,
+            superblock: 0,
+            parity: 0,
             logical_pages,
             gc,
             victim: ["greedy", "fifo", "random", "d-choices"][one_of(4) as usize],
@@ -225,23 +231,62 @@ impl Scenario {
         Geometry::new(self.shape)
             .ok()
             .and_then(|geometry| geometry.with_order(self.pages)?.with_units(self.units).ok())
+            .map(|geometry| match self.superblock {
+                0 => geometry,
+                dies => geometry.with_superblocks(dies),
+            })
+            .map(|geometry| geometry.with_parity(self.parity))
             .expect("a scenario's shape is a drive")
     }
 
-    pub(crate) fn config(&self, layouts: Layouts) -> Config {
-        let config = Config {
+    /// The same drive with superblocks of some of its dies, and with parity in some. Half of them have no
+    /// page more than they need.
+    pub(crate) fn striped(mut self) -> Self {
+        let mut rng = Rng::named(self.seed, "test/striped");
+        let alone = self.geometry();
+        let dies = alone.dies() as u32;
+        let fit: Vec<u32> = (0..=dies).filter(|n| *n == 0 || dies.is_multiple_of(*n)).collect();
+        self.superblock = fit[rng.below(fit.len() as u32) as usize];
+        let geometry = self.geometry();
+        let units = if geometry.superblocks().are_blocks() {
+            geometry.pages_per_block() / geometry.slots_per_program()
+        } else {
+            geometry.superblocks().members()
+        };
+        let fit: Vec<u32> = (2..=units).filter(|n| units.is_multiple_of(*n)).collect();
+        let alone = geometry.superblocks().are_blocks();
+        if !fit.is_empty() && (alone || rng.below(2) == 0) {
+            self.parity = fit[rng.below(fit.len() as u32) as usize];
+        }
+        // The blocks that reserves and parity take come on top of those that hold data.
+        let mut config = Config { logical_pages: 1, ..self.bare_config() };
+        while config.geometry.data_slots() <= config.spare_needed() + 4 {
+            self.shape.blocks_per_plane += 4;
+            config.geometry = self.geometry();
+        }
+        let most = config.geometry.data_slots() - config.spare_needed();
+        let most = (most as u32).min(self.logical_pages);
+        self.logical_pages = if rng.below(2) == 0 { most } else { 1 + rng.below(most) };
+        self
+    }
+
+    fn bare_config(&self) -> Config {
+        Config {
             geometry: self.geometry(),
-            layouts: if self.units == UnitSizes::PAGE {
-                layouts
-            } else {
-                Layouts::of(&self.geometry())
-            },
+            layouts: Layouts::of(&self.geometry()),
             logical_pages: self.logical_pages,
             gc: self.gc,
             endurance: self.endurance,
             seed: self.seed,
-        };
-        let spare = config.geometry.pages() as u64 - u64::from(self.logical_pages);
+        }
+    }
+
+    pub(crate) fn config(&self, layouts: Layouts) -> Config {
+        let mut config = self.bare_config();
+        if self.units == UnitSizes::PAGE {
+            config.layouts = layouts;
+        }
+        let spare = config.geometry.data_slots() - u64::from(self.logical_pages);
         assert!(spare >= config.spare_needed(), "a scenario is a legal drive");
         config
     }

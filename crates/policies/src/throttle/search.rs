@@ -182,13 +182,17 @@ const SEARCHES: [&str; 2] = ["search/guarded", "search/guarded/another"];
 
 #[test]
 fn nothing_breaks_the_guarantee_of_guarded_capacity() {
-    SEARCHES.map(|seed| nothing_breaks_the_guarantee(seed, 7_500));
+    for seed in SEARCHES {
+        nothing_breaks_the_guarantee(seed, 7_500);
+    }
 }
 
 #[test]
 #[ignore = "slow: run by `make verify`"]
 fn nothing_breaks_the_guarantee_in_a_long_search() {
-    SEARCHES.map(|seed| nothing_breaks_the_guarantee(seed, 75_000));
+    for seed in SEARCHES {
+        nothing_breaks_the_guarantee(seed, 75_000);
+    }
 }
 
 fn nothing_breaks_the_guarantee(seed: &str, rounds: u32) {

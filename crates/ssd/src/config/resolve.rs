@@ -689,7 +689,7 @@ impl Work<'_> {
         let per_plane = spare as f64 / (sets * slots) as f64;
         let (each, per, whole) = match g.superblocks().dies() {
             _ if g.superblocks().are_blocks() => ("blocks", "per plane".to_owned(), "a plane has"),
-            dies if dies as usize == g.dies() => ("superblocks", "".to_owned(), "the drive has"),
+            dies if dies as usize == g.dies() => ("superblocks", String::new(), "the drive has"),
             dies => ("superblocks", format!("per {dies} dies"), "they have"),
         };
         let per = if per.is_empty() { per } else { format!(" {per}") };
@@ -715,7 +715,7 @@ impl Work<'_> {
                 most => format!("; `scale = \"1/{most}\"` leaves as many"),
             }
         } else if blocks >= all {
-            format!("; {whole} {all} {each} in all, so give more")
+            format!("; {whole} {all} {each} in all, so give it more")
         } else {
             let least = (blocks as f64 / all as f64 * 10_000.0).ceil() / 10_000.0;
             format!("; with {all} {each}{per} that is a spare-factor of {least} or more")

@@ -21,10 +21,10 @@ pub(crate) const LATENCY_WITHIN: f64 = 0.05;
 /// How well the blocks that take no part in collection are known, in blocks.
 const KNOWN_TO: f64 = 0.1;
 
-/// Collection chooses as often as the host opens a block. Of few blocks each is a longer time, in which hot pages
-/// have died that a choice from many blocks still finds valid: as if fewer blocks took no part. At most, pages
-/// matter that live as long as blocks do, which are hotter than the mean by the inverse of the spare; this is
-/// the part of that in blocks, from runs of skewed writes on planes of 32 to 2048 blocks.
+/// Collection chooses as often as the host opens a block. A plane of few blocks has more time between two
+/// choices. Hot pages die in it that are still valid in a plane of many blocks, as if fewer blocks took no part.
+/// The effect is greatest for pages that live as long as blocks do. They are hotter than the mean by the inverse
+/// of the spare. This constant is the effect in blocks, from runs of skewed writes on planes of 32 to 2048 blocks.
 const HOT: f64 = 0.6;
 
 /// Mapping units that a write buffer has to retain at least if they are to be as good as a part of more.
@@ -179,8 +179,8 @@ impl Scale {
     }
 
     /// How far latencies of a busy drive may be from those of the whole drive, as a share of them. A plane with
-    /// more data has less spare, collects more and is read more, so what is read waits longer: by half as
-    /// much again as the spare varies, on drives of 2 to 32 parts.
+    /// more data has less spare, collects more and is read more, so its reads wait longer. On drives of 2 to 32
+    /// parts the wait varies by 1.5 times as much as the spare.
     pub(crate) fn latency_error(&self) -> f64 {
         let rho = self.whole_rho();
         let spare = |blocks: u32| self.variation(blocks) * rho / (1.0 - rho).max(f64::EPSILON);

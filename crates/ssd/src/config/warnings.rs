@@ -107,14 +107,14 @@ impl Drive {
         let advice = scale_within(scale, 1, |other| other.waf_error(skewed) <= WAF_WITHIN);
         let by = if error < 1.0 { format!("{:.1} %", 100.0 * error) } else { "any factor".into() };
         let hot = if skewed {
-            " Of few blocks, hot pages die between two collections, as they do not of many."
+            "With few blocks, hot pages die between two collections that are valid with many. "
         } else {
             ""
         };
         Some(format!(
-            "of each plane {} of {} blocks are simulated, and {idle:.1} of them, known to {known:.1}, take no \
-             part in garbage collection, as on the whole drive.{hot} So write amplification may differ by up \
-             to {by} from that of the whole drive; {advice}",
+            "of each plane {} of {} blocks are simulated. As on the whole drive, {idle:.1} of them (± {known:.1}) \
+             take no part in garbage collection. {hot}Write amplification may differ by up to {by} from that \
+             of the whole drive; {advice}",
             scale.blocks, scale.whole_blocks,
         ))
     }

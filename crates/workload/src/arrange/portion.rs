@@ -294,7 +294,7 @@ impl Workload for Portion {
     }
 }
 
-/// ArrivalGaps between arrivals.
+/// The times between arrivals.
 struct ArrivalGaps {
     last: Option<Time>,
     most: Dur,
@@ -338,7 +338,9 @@ impl RequestSource for Parted {
             let (spec, flushes) = (self.spec, &mut self.flushes);
             batch.extend(self.read.iter().filter_map(|r| spec.part(r, flushes)));
             if let Some(faster) = spec.paced {
-                batch.iter_mut().for_each(|request| request.at = paced(request.at, faster));
+                for request in batch.iter_mut() {
+                    request.at = paced(request.at, faster);
+                }
             }
         }
         Ok(())

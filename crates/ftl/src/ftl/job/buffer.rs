@@ -67,7 +67,7 @@ impl<D> JobBuffer<D> {
         std::mem::swap(&mut self.read, pages);
     }
 
-    /// What was read is no longer worth anything.
+    /// The pages that were read are worthless now.
     pub(super) fn forget(&mut self) {
         self.read.retain(|_| false);
     }

@@ -45,8 +45,8 @@ pub(crate) struct Jobs<D> {
     pub(crate) pace: GcPace,
     /// Members of crews that give way to everything else, some of which have ended or do not any more.
     giving_way: Vec<JobId>,
-    /// Dies work at the same time: not while a drive is filled and aged.
-    pub(super) side_by_side: bool,
+    /// Dies work at the same time: not while a drive is filled and aged, or jobs are carried out at once.
+    pub(crate) side_by_side: bool,
     /// Present where pages are moved inside their planes.
     pub(crate) copyback: Option<Box<Copyback>>,
     geometry: Geometry,
@@ -68,16 +68,11 @@ impl<D> Jobs<D> {
             collectors: IndexVec::filled(None, geometry.planes()),
             pace: GcPace::default(),
             giving_way: Vec::new(),
-            side_by_side: false,
+            side_by_side: true,
             copyback: None,
             geometry: *geometry,
             counts: Counts::default(),
         }
-    }
-
-    /// From now on dies work at the same time.
-    pub(crate) fn side_by_side(&mut self) {
-        self.side_by_side = true;
     }
 
     /// A job that has not begun.
@@ -415,10 +410,14 @@ impl<K: PolicyTypes> Ftl<K> {
     /// pages as it wins.
     pub fn run_job(&mut self, id: JobId, now: Time) {
         let limit = 100 * self.space.geometry.pages();
+        self.jobs.side_by_side = false;
         let mut next = self.next(id, now);
         for _ in 0..limit {
             next = match next {
-                Next::Done | Next::Wait => return,
+                Next::Done | Next::Wait => {
+                    self.jobs.side_by_side = true;
+                    return;
+                }
                 Next::Yield => self.next(id, now),
                 Next::Start => {
                     let operation = *self.jobs.get(id).operation();
