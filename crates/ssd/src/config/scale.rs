@@ -55,7 +55,8 @@ pub struct Scale {
     pub(crate) idle: (f64, f64),
     /// Mapping units for data of a block, of all planes together.
     row: u64,
-    /// Program units of a block, if their plane is drawn for each; `None`: there is one plane.
+    /// Program units of a block or superblock, if the set of planes is drawn for each; `None`: there is
+    /// one set.
     drawn: Option<f64>,
     /// The sample of a workload that is not generated, once it is known.
     pub(crate) sampled: Option<SampleFacts>,
