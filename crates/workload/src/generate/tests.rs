@@ -227,13 +227,13 @@ fn zipf_ranks_have_their_weights() {
 /// whole drive.
 #[test]
 fn zipf_scaled_down_has_the_same_shares() {
+    const DRAWS: u32 = 400_000;
     let (places, scale) = (1000, 16);
     let zipf = zipf::Zipf::scaled(places, scale, 0.99);
     let weight = |rank: u64| (rank as f64).powf(-0.99);
     let all: f64 = (1..=places * scale).map(weight).sum();
     let mut rng = Rng::named(3, "scaled");
     let mut counts = vec![0_u32; places as usize];
-    const DRAWS: u32 = 400_000;
     (0..DRAWS).for_each(|_| counts[zipf.draw(&mut rng) as usize] += 1);
     counts.sort_unstable_by(|a, b| b.cmp(a));
     for most in [1, 10, 100, 500] {
