@@ -133,7 +133,7 @@ pub(crate) fn resolve(
     let (physical, logical) = (geometry.data_slots() as f64, f64::from(logical_pages));
     let buffer = scale.as_ref().map_or(file.buffer, |scale| scale.buffer(file.buffer));
     if let Some(scale) = &mut scale {
-        scale.whole_buffer = file.buffer.size.unwrap_or(Bytes::new(0));
+        scale.take_in(&file.buffer);
     }
     Some(Drive {
         name,

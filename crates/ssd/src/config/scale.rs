@@ -27,6 +27,9 @@ const KNOWN_TO: f64 = 0.1;
 /// of the spare. This constant is the effect in blocks, from runs of skewed writes on planes of 32 to 2048 blocks.
 const HOT: f64 = 0.6;
 
+/// Mapping units that a write buffer has to retain at least if they are to be as good as a part of more.
+const LEAST_RETAINED: u64 = 8;
+
 /// A drive of which a part of the blocks of each plane is simulated.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scale {
@@ -46,11 +49,14 @@ pub struct Scale {
     pub page: Bytes,
     /// The write buffer of the whole drive.
     pub whole_buffer: Bytes,
+    /// Mapping units of writes that it retains.
+    pub(crate) whole_retained: u64,
     /// Blocks of each plane that take no part in collection, and how well they are known.
     pub(crate) idle: (f64, f64),
     /// Mapping units for data of a block, of all planes together.
     row: u64,
-    /// Program units of a block, if their plane is drawn for each; `None`: there is one plane.
+    /// Program units of a block or superblock, if the set of planes is drawn for each; `None`: there is
+    /// one set.
     drawn: Option<f64>,
     /// The sample of a workload that is not generated, once it is known.
     pub(crate) sampled: Option<SampleFacts>,
@@ -81,6 +87,7 @@ impl Scale {
             whole_pages: one.pages() as u64 * u64::from(whole_blocks),
             page: one.page_size(),
             whole_buffer: Bytes::new(0),
+            whole_retained: 0,
             idle,
             row,
             drawn: (one.sets() > 1).then_some(units),
@@ -165,6 +172,13 @@ impl Scale {
         of(known).max(of(-known - hot))
     }
 
+    /// The pages of writes that the buffers of the part and of the whole drive retain, if the part has too few
+    /// to have the hits of the whole.
+    pub(crate) fn retains_too_few(&self) -> Option<[u64; 2]> {
+        let pages = [self.share(self.whole_retained), self.whole_retained];
+        (pages[1] > pages[0] && pages[0] < LEAST_RETAINED).then_some(pages)
+    }
+
     /// How far latencies of a busy drive may be from those of the whole drive, as a share of them. A plane with
     /// more data has less spare, collects more and is read more, so its reads wait longer. On drives of 2 to 32
     /// parts the wait varies by 1.5 times as much as the spare.
@@ -172,6 +186,15 @@ impl Scale {
         let rho = self.whole_rho();
         let spare = |blocks: u32| self.variation(blocks) * rho / (1.0 - rho).max(f64::EPSILON);
         1.5 * (spare(self.blocks) - spare(self.whole_blocks))
+    }
+
+    /// Notes the buffer of the whole drive.
+    pub(crate) fn take_in(&mut self, buffer: &BufferSettings) {
+        self.whole_buffer = buffer.size.unwrap_or(Bytes::new(0));
+        if buffer.kind != BufferKind::None {
+            let pages = self.whole_buffer.get() / self.page.get();
+            self.whole_retained = (pages as f64 * buffer.flush_above) as u64;
+        }
     }
 
     /// The buffer of the part. Its retained writes are a cache and shrink; its other places let

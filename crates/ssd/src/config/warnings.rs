@@ -96,7 +96,12 @@ impl Drive {
         let scale = self.scale.as_ref()?;
         let error = scale.waf_error(skewed);
         if error <= WAF_WITHIN {
-            return None;
+            let [ours, theirs] = scale.retains_too_few().filter(|_| skewed)?;
+            return Some(format!(
+                "the write buffer retains {ours} pages of the {theirs} of the whole drive, too few for as many \
+                 hits. So write amplification may differ from that of the whole drive; scale less, or compare \
+                 with `buffer.flush-above = 0`"
+            ));
         }
         let (idle, known) = scale.idle;
         let advice = scale_within(scale, 1, |other| other.waf_error(skewed) <= WAF_WITHIN);

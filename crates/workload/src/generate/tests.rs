@@ -223,6 +223,27 @@ fn zipf_ranks_have_their_weights() {
     }
 }
 
+/// A place of a drive scaled down has the accesses of its ranks, so each share of the places has that of the
+/// whole drive.
+#[test]
+fn zipf_scaled_down_has_the_same_shares() {
+    const DRAWS: u32 = 400_000;
+    let (places, scale) = (1000, 16);
+    let zipf = zipf::Zipf::scaled(places, scale, 0.99);
+    let weight = |rank: u64| (rank as f64).powf(-0.99);
+    let all: f64 = (1..=places * scale).map(weight).sum();
+    let mut rng = Rng::named(3, "scaled");
+    let mut counts = vec![0_u32; places as usize];
+    (0..DRAWS).for_each(|_| counts[zipf.draw(&mut rng) as usize] += 1);
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    for most in [1, 10, 100, 500] {
+        let found = f64::from(counts[..most].iter().sum::<u32>()) / f64::from(DRAWS);
+        let law = (1..=most as u64 * scale).map(weight).sum::<f64>() / all;
+        // Counts that are sorted are a little more uneven than what they are drawn from.
+        assert!((found - law).abs() < 0.006, "{most}: {found} and {law}");
+    }
+}
+
 #[test]
 fn zipf_reaches_every_corner() {
     for n in [1, 2, 3, 10, (1 << 32) + 7, 1 << 40] {
