@@ -242,6 +242,29 @@ impl<K: PolicyTypes> Ftl<K> {
         next
     }
 
+    /// A member has read slots of a page.
+    #[inline(never)]
+    pub(super) fn member_read(
+        &mut self,
+        id: JobId,
+        slots: Slots,
+        to: Dest,
+        now: Time,
+    ) -> Option<Next> {
+        if self.space.unit() > 1 {
+            return self.as_member(id, |ftl| ftl.page_read(id, slots, to, now));
+        }
+        let job = self.jobs.get(id);
+        let (source, leader) = (job.tag.source, job.crew.of.expect("it is a member"));
+        let data = self.space.read(slots.first, source);
+        self.unpin(slots.first);
+        let next = self.place_page(id, slots.first, to, data, now);
+        if next == Some(Next::Start) {
+            self.succeed(id, leader);
+        }
+        next
+    }
+
     /// A member programs: another one goes on reading in its place, unless there are programs enough.
     pub(super) fn succeed(&mut self, id: JobId, leader: JobId) {
         let dies = self.space.geometry.superblocks().dies();
