@@ -60,12 +60,10 @@ enum Task {
     Plan(RunningPlan),
     /// Write one page anew; `None`: that is under way.
     Rewrite(Option<Lpn>),
-    /// Move the pages of one block, in a crew that empties its superblock.
-    Member(Leaving),
     /// Program pages that a member has read.
     Program,
-    /// Erase a block of a superblock; `None`: that is under way.
-    Erase(Option<(BlockId, Source)>),
+    /// Erase a block of a superblock.
+    Erase,
     /// Program the parity of a stripe.
     Parity,
 }
@@ -75,13 +73,13 @@ impl Task {
     #[inline]
     fn pages(&mut self) -> Option<&mut Leaving> {
         match self {
-            Self::Collect(Collect::Empty(pages)) | Self::Member(pages) => Some(pages),
+            Self::Collect(Collect::Empty(pages)) => Some(pages),
             Self::Plan(RunningPlan { at: PlanStage::Pages(pages), .. }) => Some(pages),
             Self::Collect(_)
             | Self::Plan(_)
             | Self::Rewrite(_)
             | Self::Program
-            | Self::Erase(_)
+            | Self::Erase
             | Self::Parity => None,
         }
     }
@@ -304,10 +302,9 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.jobs.get_mut(id).task = Task::Plan(run);
                 next
             }
-            Task::Program | Task::Erase(None) => Some(self.leave_crew(id)),
-            Task::Erase(Some((block, needed_by))) => Some(self.erase_member(id, block, needed_by)),
+            Task::Program => Some(self.leave_crew(id)),
+            Task::Erase => Some(self.erase_member(id)),
             Task::Parity => Some(Next::Done),
-            Task::Member(_) => unreachable!("a member moves pages"),
             Task::Rewrite(lpn) => self.rewrite(id, lpn, now),
         }
     }
@@ -321,10 +318,11 @@ impl<K: PolicyTypes> Ftl<K> {
         let first = slots.first;
         match job.after {
             After::Read { to } => {
-                match &mut job.task {
-                    Task::Plan(run) => run.copied += 1,
-                    Task::Member(_) => return self.member_read(id, slots, to, now),
-                    _ => {}
+                if job.crew.of.is_some() {
+                    return self.member_read(id, slots, to, now);
+                }
+                if let Task::Plan(run) = &mut job.task {
+                    run.copied += 1;
                 }
                 if self.space.unit() > 1 {
                     return self.page_read(id, slots, to, now);
