@@ -40,8 +40,8 @@ impl Config {
     /// at which garbage collection stops, and an open block each for the host and for moved data.
     /// With fewer, there may be no block whose reclaiming gains anything. Moved data takes whole
     /// program units. So each block may keep up to one unit less one page that reclaiming it does
-    /// not gain. All of it is slots for data: those of parity hold none, and are no spare. What is
-    /// said of planes and blocks holds of sets of dies and superblocks where there are such.
+    /// not gain. Slots of parity hold no data, so they do not count. On a drive with superblocks,
+    /// planes are sets of dies and blocks are superblocks.
     pub fn spare_needed(&self) -> u64 {
         let sets = self.geometry.sets() as u64;
         let blocks = u64::from(self.gc.stop + 2) * sets;

@@ -66,7 +66,7 @@ impl<D> JobBuffer<D> {
         std::mem::swap(&mut self.read, pages);
     }
 
-    /// What was read is no longer worth anything.
+    /// Forgets the pages that wait.
     pub(super) fn forget(&mut self) {
         self.read.retain(|_| false);
     }

@@ -39,7 +39,7 @@ pub(super) struct Crew {
     programming: u32,
     /// A member of a plan's crew has found no slot: the superblock is given back.
     short: bool,
-    /// What they empty.
+    /// The superblock that they empty.
     lead: Option<Lead>,
     /// The superblock whose blocks they erase.
     erasing: Option<BlockId>,
@@ -53,7 +53,7 @@ impl Crew {
         Self { leads: true, ..Self::default() }
     }
 
-    /// What the crew of this leader empties, or has emptied last.
+    /// The superblock that the crew of this leader empties, or has emptied last.
     pub(super) fn lead(&self) -> Option<Lead> {
         self.lead
     }
@@ -254,7 +254,8 @@ impl<K: PolicyTypes> Ftl<K> {
         next
     }
 
-    /// A member has read slots of a page.
+    /// A member has read slots of a page. They wait in the buffer whatever one command programs: a page
+    /// of another member may go first.
     #[inline(never)]
     pub(super) fn member_read(
         &mut self,
@@ -263,18 +264,11 @@ impl<K: PolicyTypes> Ftl<K> {
         to: Dest,
         now: Time,
     ) -> Option<Next> {
-        if self.space.unit() > 1 {
-            return self.as_member(id, |ftl| ftl.page_read(id, slots, to, now));
+        let slot = self.space.geometry.split(slots.first).1;
+        if let Some(pages) = self.jobs.get_mut(id).task.pages() {
+            pages.cursor = pages.cursor.max(slot + 1);
         }
-        let job = self.jobs.get(id);
-        let (source, leader) = (job.tag.source, job.crew.of.expect("it is a member"));
-        let data = self.space.read(slots.first, source);
-        self.unpin(slots.first);
-        let next = self.place_page(id, slots.first, to, data, now);
-        if next == Some(Next::Start) {
-            self.succeed(id, leader);
-        }
-        next
+        self.as_member(id, |ftl| ftl.page_read(id, slots, to, now))
     }
 
     /// A member programs: another one goes on reading in its place, unless there are programs enough.
