@@ -169,7 +169,7 @@ impl Blocks {
         at.map(|at| BlockId::new(first + at))
     }
 
-    #[inline]
+    #[inline(always)] // every page that is written or moves comes by
     pub(crate) fn add_valid(&mut self, b: BlockId) {
         let b = self.first(b);
         self.rank[b] += 1;

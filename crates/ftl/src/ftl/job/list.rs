@@ -428,7 +428,9 @@ impl<K: PolicyTypes> Ftl<K> {
                 Next::Start => {
                     let operation = *self.jobs.get(id).operation();
                     let next = self.job_concluded(id, &operation, Outcome::Done, now);
-                    self.settle_parity(now);
+                    if self.space.striped {
+                        self.settle_parity(now);
+                    }
                     next
                 }
             };
