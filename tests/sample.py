@@ -4,7 +4,7 @@ from typing import Any
 
 from floatgate.result import declared
 
-SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map", "fold", "parity")
+SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map", "parity", "fold")
 PERCENTILES = ("p50", "p90", "p99", "p99_9", "p99_99")
 FACTORS = (0.9, 2, 5, 9, 12)
 

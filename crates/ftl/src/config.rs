@@ -40,8 +40,8 @@ impl Config {
     /// at which garbage collection stops, and an open block each for the host and for moved data.
     /// With fewer, there may be no block whose reclaiming gains anything. Moved data takes whole
     /// program units. So each block may keep up to one unit less one page that reclaiming it does
-    /// not gain. All of these are slots for data; slots of parity are not counted. On a drive with
-    /// superblocks, a plane here is a set of dies, and a block is a superblock.
+    /// not gain. Slots of parity hold no data, so they do not count. On a drive with superblocks,
+    /// planes are sets of dies and blocks are superblocks.
     pub fn spare_needed(&self) -> u64 {
         let sets = self.geometry.sets() as u64;
         let blocks = u64::from(self.gc.stop + 2) * sets;

@@ -82,7 +82,7 @@ impl Map {
     }
 
     /// The half of it that lies with the slot.
-    #[inline]
+    #[inline(always)] // every page that is written or moves comes by
     pub(crate) fn own(&mut self, lpn: Lpn, ppn: Ppn, block: BlockId, slot: u32) {
         let (word, bit) = self.bit(block, slot);
         self.valid[word] |= bit;

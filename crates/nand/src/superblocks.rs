@@ -3,10 +3,10 @@
 //! All of it is arithmetic on numbers of blocks and planes. A *set* is the planes of the dies whose
 //! blocks belong together, and its number is that of its first plane. A superblock has the block of
 //! one index in each of these planes, and its number is that of its first block. If each block is
-//! alone, a set is a plane and a superblock is a block, and their numbers are equal.
+//! alone, a set is a plane and a superblock a block, and their numbers are equal.
 //!
 //! The program units of a superblock are filled in the order of *stripes*: the first of each of its
-//! blocks in turn, then the second of each, and so on. One unit in every N may hold parity.
+//! blocks in turn, then the second of each, and so on. One unit in N may hold parity.
 
 use crate::{BlockId, PlaneId, Shape};
 use kernel::Divisor;
@@ -24,7 +24,7 @@ pub struct Superblocks {
     blocks: u32,
     by_blocks: Divisor,
     by_members: Divisor,
-    /// One program unit in this many holds parity; 0: none does.
+    /// One program unit in this number holds parity; 0: none does.
     parity: u32,
 }
 
@@ -72,7 +72,7 @@ impl Superblocks {
         self.members > 1 || self.parity > 0
     }
 
-    /// One program unit in this many holds parity; 0: none does.
+    /// One program unit in this number holds parity; 0: none does.
     pub fn parity(&self) -> u32 {
         self.parity
     }

@@ -30,7 +30,7 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
 
 /// Values of a result that may be null: those that this version does not compute, and those that do
 /// not exist.
-const NULLS: [&str; 19] = [
+const NULLS: [&str; 23] = [
     "/host/high",
     "/end/reason",
     "/end/work_left",
@@ -38,6 +38,10 @@ const NULLS: [&str; 19] = [
     "/provenance/workload/sha256",
     "/provenance/workload/reading",
     "/provenance/workload/stand_in",
+    "/capacity/parity_bytes",
+    "/capacity/superblock_units",
+    "/capacity/open_superblocks",
+    "/scale",
     "/buffer",
     "/host/flows",
     "/flash/space_wait_max_ns",
@@ -551,7 +555,7 @@ fn every_key_is_there_whatever_ran() {
     let expected = [
         (
             "",
-            "schema provenance end host flash waf waf_pages wear capacity buffer energy_joules \
+            "schema provenance end host flash waf waf_pages wear capacity scale buffer energy_joules \
               energy_split lifetime policies checks warnings simulated_seconds timing",
         ),
         ("/provenance", "version build config config_hash seed workload"),
@@ -579,7 +583,7 @@ fn every_key_is_there_whatever_ran() {
         ("/flash/program", &sources),
         ("/flash/erase", &sources),
         ("/flash/reprogram", &sources),
-        ("/flash/gc_erase_by_demand", "host wear refresh rewrite map total"),
+        ("/flash/gc_erase_by_demand", "host wear refresh rewrite map parity total"),
         ("/flash/page_latency_ns", "read write"),
         ("/flash/page_latency_ns/read", "mean"),
         ("/flash/by_level", "read program"),
@@ -589,7 +593,7 @@ fn every_key_is_there_whatever_ran() {
         (
             "/capacity",
             "physical_bytes logical_bytes over_provisioning spare_factor free_blocks \
-                       low_density_blocks bad_blocks",
+                       low_density_blocks bad_blocks parity_bytes superblock_units open_superblocks",
         ),
         (
             "/policies",
@@ -598,8 +602,8 @@ fn every_key_is_there_whatever_ran() {
         ("/policies/victim", "name params dram_bytes counters"),
         (
             "/checks",
-            "requests_generated requests_served programs padding host_plus_moves mapped valid \
-                     little_law_error passed",
+            "requests_generated requests_served programs padding parity host_plus_moves mapped \
+                     valid little_law_error passed",
         ),
         ("/timing", "wall_seconds cpu_seconds page_ops_per_second requests_per_second"),
     ];

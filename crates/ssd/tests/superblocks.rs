@@ -20,8 +20,8 @@ struct Array {
     superblocks: &'static [(&'static str, u32)],
 }
 
-/// Dies of one plane and pages programmed alone. Dies of two groups of planes, programmed two at a time.
-/// Three bits to a cell, programmed at once, in units of half a page.
+/// Dies of one plane, with pages that are programmed alone. Dies of two groups of two planes. Cells of three
+/// bits that are programmed at once, with half a page to a map entry.
 const ARRAYS: [Array; 3] = [
     Array {
         name: "pages",
@@ -59,7 +59,7 @@ fn of(array: &Array, superblock: &str, own: &[&str]) -> Drive {
     drive(&settings.chain([&*superblock]).collect::<Vec<_>>())
 }
 
-/// The place of a program unit in a superblock: the block, counted over dies first, and the unit there.
+/// The place of a program unit of a superblock: the block, counted over dies first, and the unit there.
 fn place(geometry: &Geometry, block: BlockId, slot: u32, dies: u32) -> (u32, u32) {
     let groups = geometry.planes_per_die() as u32;
     let plane = geometry.plane_of(block).as_u32();
@@ -347,7 +347,7 @@ fn the_dies_of_a_superblock_collect_side_by_side() {
             let slots = geometry.slots_per_superblock();
             let what = format!("{} of {superblock}, one in {share}", array.name);
             // A superblock of each set is written in order. Then all pages are given up but one in
-            // some rows, on all dies alike, and the rest is collected in idle time.
+            // `share` rows, on all dies alike, and what is left is collected in idle time.
             let mut session =
                 open_session(&drive, Client::Program(&[]), &mut NoCache, &mut |_| true).unwrap();
             let settle = |session: &mut Session| {
@@ -461,7 +461,7 @@ fn parity_is_one_unit_in_so_many() {
             ftl.flush_buffered_pages(Time::ZERO);
             ftl.check().unwrap();
         }
-        // With moves, too, whole stripes have N/(N - 1) programs for each of data.
+        // Whole stripes have N/(N - 1) programs for each of data, whatever is moved.
         let (waf, ftl) = uniform(&with, 3, 3);
         let counts = ftl.counts();
         let data = counts.program.total() - counts.program[Source::Parity];

@@ -35,7 +35,7 @@ impl Later {
 impl<K: PolicyTypes> Ftl<K> {
     /// Gives a page its slot in a plane of the placement's choosing, regardless of load, and
     /// programs it at once. `false`: there is no room.
-    #[inline]
+    #[inline(always)] // every page that is aged comes by
     pub fn write_now(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
         self.jobs.side_by_side = false;
@@ -63,7 +63,9 @@ impl<K: PolicyTypes> Ftl<K> {
             if let Some((ppn, block, slot)) = self.allocate(plane, StreamId::HOST, lpn, tag, now) {
                 self.bind_host(lpn, ppn, block, slot, now);
                 self.program_done(lpn, ppn, data, tag, now);
-                self.settle_parity(now);
+                if self.space.striped {
+                    self.settle_parity(now);
+                }
                 if self.has_ready() {
                     self.settle(now);
                 }

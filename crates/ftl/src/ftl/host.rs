@@ -301,7 +301,10 @@ impl<K: PolicyTypes> Ftl<K> {
         if self.space.program(block, ppn, data, tag.source) {
             self.close(block, now);
         }
-        self.jobs.release(JobCondition::Program(self.space.geometry.superblock_of(block)));
+        if self.jobs.any_waits() {
+            let superblock = self.space.geometry.superblock_of(block);
+            self.jobs.release(JobCondition::Program(superblock));
+        }
         if self.answers.interests.has(Interests::PROGRAM) {
             let level = self.level_of(ppn);
             self.notify(&mut |w| w.on_program(lpn, ppn, level, tag, now));

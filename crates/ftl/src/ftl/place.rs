@@ -32,7 +32,7 @@ impl<K: PolicyTypes> Ftl<K> {
             return self.allocate(plane, self.space.blocks.stream(block), lpn, tag, now);
         }
         let given = self.space.give(block, slot, last);
-        if !self.space.parity_due.is_empty() {
+        if self.space.striped {
             self.send_parity(tag.prio);
         }
         Some((given, block, slot))

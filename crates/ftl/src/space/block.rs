@@ -2,7 +2,7 @@
 //!
 //! Blocks of a superblock are opened, collected and erased together. So state, role, stream, age
 //! and valid pages are those of the superblock. Its first block holds them, and any of its blocks
-//! may be asked. Slots given away and reads on their way are those of the block alone.
+//! may be asked; all of them have the state, which is asked most. Slots given away and reads on their way are those of the block alone.
 
 use crate::{Role, StreamId};
 use kernel::{Idx, IndexVec, prefetch};
@@ -126,7 +126,7 @@ impl Blocks {
     /// The life-cycle state of the block.
     #[inline]
     pub fn state(&self, b: BlockId) -> State {
-        self.state[self.first(b)]
+        self.state[b]
     }
 
     /// The use of the block.
@@ -169,7 +169,7 @@ impl Blocks {
         at.map(|at| BlockId::new(first + at))
     }
 
-    #[inline]
+    #[inline(always)] // every page that is written or moves comes by
     pub(crate) fn add_valid(&mut self, b: BlockId) {
         let b = self.first(b);
         self.rank[b] += 1;
@@ -204,9 +204,20 @@ impl Blocks {
         self.pins[b] == 0
     }
 
+    /// A superblock, or a block that is alone, has another state.
+    pub(super) fn set_state(&mut self, b: BlockId, state: State) {
+        if self.superblocks.are_blocks() {
+            self.state[b] = state;
+            return;
+        }
+        for b in self.superblocks.blocks_of(b) {
+            self.state[b] = state;
+        }
+    }
+
     pub(super) fn open(&mut self, b: BlockId, stream: StreamId, role: Role) {
         debug_assert_eq!(self.state[b], State::Free);
-        self.state[b] = State::Open;
+        self.set_state(b, State::Open);
         self.stream[b] = stream;
         self.role[b] = role;
         debug_assert_eq!((self.written[b], self.first(b)), (0, b));
@@ -218,7 +229,7 @@ impl Blocks {
         let valid = self.valid(b);
         self.lost[b] = lost;
         self.rank[b] = valid + lost;
-        self.state[b] = State::Closed;
+        self.set_state(b, State::Closed);
         self.closings = self.closings.wrapping_add(1);
         self.closed_at[b] = self.closings;
     }
@@ -226,19 +237,19 @@ impl Blocks {
     /// Takes the block out of the candidates: a job empties it.
     pub(crate) fn begin_move(&mut self, b: BlockId) {
         self.rank[b] |= OUT;
-        self.state[b] = State::Moving;
+        self.set_state(b, State::Moving);
     }
 
     /// Gives the block back to the candidates, as old as it was.
     pub(crate) fn end_move(&mut self, b: BlockId) {
         debug_assert_eq!(self.state[b], State::Moving);
         self.rank[b] &= !OUT;
-        self.state[b] = State::Closed;
+        self.set_state(b, State::Closed);
     }
 
     pub(super) fn set_bad(&mut self, b: BlockId) {
         debug_assert_eq!(self.valid(b), 0);
-        self.state[b] = State::Bad;
+        self.set_state(b, State::Bad);
         self.rank[b] = OUT;
         self.lost[b] = 0;
     }
@@ -246,9 +257,13 @@ impl Blocks {
     /// The block is free, with the valid slots that it keeps: none, if it was erased.
     pub(super) fn set_free(&mut self, b: BlockId) {
         self.rank[b] = OUT | self.valid(b);
-        self.state[b] = State::Free;
+        self.set_state(b, State::Free);
         self.role[b] = Role::REGULAR;
         self.lost[b] = 0;
+        if self.superblocks.are_blocks() {
+            self.written[b] = 0;
+            return;
+        }
         for b in self.superblocks.blocks_of(b) {
             self.written[b] = 0;
         }

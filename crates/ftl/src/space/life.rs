@@ -112,8 +112,7 @@ impl<S: Store> Space<S> {
             self.planes.share_mut(plane, self.blocks.stream(block)).frontier = None;
             self.update_writable(plane);
         }
-        let block = self.geometry.superblock_of(block);
-        self.blocks.state[block] = State::Full;
+        self.blocks.set_state(self.geometry.superblock_of(block), State::Full);
     }
 
     /// An open block is complete as far as it was written; how many slots it gives up.

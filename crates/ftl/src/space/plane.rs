@@ -1,6 +1,6 @@
 //! Planes: free blocks and frontiers; what is kept free, who may have it, and who takes it.
 //!
-//! On a drive with superblocks, "plane" is a set of planes, by its first one, and "block" is a
+//! If several planes make superblocks, "plane" is such a set, by its first plane, and "block" a
 //! superblock, by its first block. The other planes of a set have nothing here.
 
 use super::Space;
@@ -88,7 +88,7 @@ impl<S: Store> Space<S> {
         if self.geometry.superblocks().are_blocks() {
             return self.writable.put(plane.as_u32() as usize, room);
         }
-        // Placement policies know planes. Each plane can be written if its set can.
+        // Placement policies know planes: each has the space of its set.
         for plane in self.geometry.superblocks().planes_of(plane) {
             self.writable.put(plane.as_u32() as usize, room);
         }

@@ -81,7 +81,7 @@ pub(crate) struct Scenario {
     pub(crate) units: UnitSizes,
     /// Dies whose blocks make superblocks; 0: each block is alone.
     pub(crate) superblock: u32,
-    /// One program unit in so many holds parity; 0: none.
+    /// One program unit in this number holds parity; 0: none.
     pub(crate) parity: u32,
     pub(crate) logical_pages: u32,
     pub(crate) gc: GcMarks,

@@ -352,13 +352,13 @@ settings! {
         program_planes: Option<NonZeroU32>,
         /// The blocks that are opened, filled, collected and erased as one. "plane-group": those of one
         /// index in the planes that one command programs. "die": in all planes of a die. "drive": in
-        /// all planes of all dies. A number N: in all planes of N dies, and N divides the number of dies. They
-        /// are filled in stripes: a program unit of each die in turn. Free blocks that keys count,
+        /// all planes of all dies. A number N: in all planes of N dies; N divides the number of dies.
+        /// They are filled in stripes: a program unit of each die in turn. Free blocks that keys count,
         /// such as `ftl.gc.start`, are then such superblocks. By default "plane-group".
         superblock: Option<Superblock>,
-        /// N: one program unit in N of a stripe holds parity, and no data; 0: none does. N divides the
-        /// number of blocks in a superblock. In a superblock of one block, a stripe is N units of the
-        /// block, and N divides their number. By default 0.
+        /// N: one program unit in N holds parity, and no data; 0: none does. N divides the number
+        /// of blocks in a superblock. If that is 1, a stripe is N units of a block, and N divides
+        /// the number of units in a block. By default 0.
         parity: Option<u32>,
         /// How long a write waits for others to be programmed with, where a program takes several
         /// mapping units and nothing answers the host before; then what is missing is padding. Up to

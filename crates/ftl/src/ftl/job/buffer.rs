@@ -5,7 +5,6 @@
 //! of the next victim. The block is *owed* until then. If the plane then has enough free blocks,
 //! the next victim is given back with its remaining pages.
 
-use super::crew::Lead;
 use super::plan::PlanStage;
 use super::{After, Collect, JobCondition, JobId, Leaving, Next, Task, Then};
 use crate::{Cost, Dest, Ftl, FtlView, Lpn, Pages, PolicyTypes, ProgramBuffer, StreamId};
@@ -67,7 +66,7 @@ impl<D> JobBuffer<D> {
         std::mem::swap(&mut self.read, pages);
     }
 
-    /// The pages that were read are worthless now.
+    /// Forgets the pages that wait.
     pub(super) fn forget(&mut self) {
         self.read.retain(|_| false);
     }
@@ -329,7 +328,7 @@ impl<K: PolicyTypes> Ftl<K> {
         job.after = After::Nothing;
         let mut given_back = None;
         match &mut job.task {
-            Task::Collect(_) | Task::Member(_) => job.after = After::Place { to },
+            Task::Collect(_) => job.after = After::Place { to },
             // The block may be erased meanwhile, so what was read is no longer worth anything.
             Task::Plan(run) => {
                 let first = job.buffer.read.pages().map(|from| geometry.split(from).1).min();
@@ -338,10 +337,14 @@ impl<K: PolicyTypes> Ftl<K> {
                     PlanStage::Pages(Leaving { then: Then::Stay, cursor, .. }) => {
                         *cursor = first.unwrap_or(*cursor);
                     }
-                    PlanStage::Pages(Leaving { block, dest, .. })
-                    | PlanStage::Lead(Lead { superblock: block, dest, .. }) => {
+                    PlanStage::Pages(Leaving { block, dest, .. }) => {
                         given_back = Some(*block);
                         run.at = PlanStage::Retake(*block, *dest);
+                    }
+                    PlanStage::Lead => {
+                        let lead = job.crew.lead().expect("it leads a crew");
+                        given_back = Some(lead.superblock);
+                        run.at = PlanStage::Retake(lead.superblock, lead.dest);
                     }
                     _ => {}
                 }
@@ -350,7 +353,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.jobs.counts.dropped += job.buffer.read.retain(|_| false);
                 return None;
             }
-            Task::Program | Task::Erase(_) | Task::Parity => unreachable!("it reads no pages"),
+            Task::Program | Task::Erase | Task::Parity => unreachable!("it reads no pages"),
         }
         // The space that it waits for may lie in the block that it empties: that must not be out of
         // garbage collection's reach.

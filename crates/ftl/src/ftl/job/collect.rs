@@ -19,7 +19,7 @@ pub(super) enum Collect {
     /// A block is being emptied.
     Empty(Leaving),
     /// A crew empties a superblock.
-    Lead(Lead),
+    Lead,
 }
 
 /// The state between two choices of victims.
@@ -99,7 +99,7 @@ impl<K: PolicyTypes> Ftl<K> {
         // Pages of the victim before wait for some of this one: it may be given back after them.
         if job.crew.leads && !job.buffer.has_unfinished() {
             let lead = Lead { superblock: victim, dest, needed_by };
-            self.jobs.get_mut(id).task = Task::Collect(Collect::Lead(lead));
+            self.jobs.get_mut(id).task = Task::Collect(Collect::Lead);
             self.send_crew(id, lead, victim, 0);
         } else {
             self.jobs.get_mut(id).task = Task::Collect(Collect::Empty(pages));
@@ -147,10 +147,14 @@ impl<K: PolicyTypes> Ftl<K> {
     /// pages that wait to be programmed.
     fn victim_fits(&self, plane: PlaneId) -> bool {
         let Some(id) = self.jobs.collectors[plane] else { return false };
-        let Task::Collect(collect) = &self.jobs.get(id).task else { return false };
+        let job = self.jobs.get(id);
+        let Task::Collect(collect) = &job.task else { return false };
         let (block, dest) = match collect {
             Collect::Empty(Leaving { block, dest, then: Then::Erase(_), .. }) => (*block, *dest),
-            Collect::Lead(lead) => (lead.superblock, lead.dest),
+            Collect::Lead => match job.crew.lead() {
+                Some(lead) => (lead.superblock, lead.dest),
+                None => return false,
+            },
             _ => return false,
         };
         let slots = self.space.blocks.valid(block) + 2 * (self.space.unit() - 1);
@@ -190,7 +194,9 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         let left = match &job.task {
             Task::Collect(Collect::Empty(leaving)) => Some(space.blocks.valid(leaving.block)),
-            Task::Collect(Collect::Lead(lead)) => Some(space.blocks.valid(lead.superblock)),
+            Task::Collect(Collect::Lead) => {
+                job.crew.lead().map(|lead| space.blocks.valid(lead.superblock))
+            }
             _ => None,
         };
         let given = left.map_or(free, |_| free + 1).min(2);
@@ -205,10 +211,13 @@ impl<K: PolicyTypes> Ftl<K> {
     /// Whether a job has a pace to keep: a collector, where there is one.
     #[inline]
     pub(super) fn has_pace(&self, id: JobId) -> bool {
+        if !self.jobs.pace.is_kept() {
+            return false;
+        }
         let job = self.jobs.get(id);
-        let collects = matches!(job.task, Task::Collect(_))
-            || (job.crew.of.is_some() && job.tag.source == Source::Gc);
-        self.jobs.pace.is_kept() && collects
+        let member = job.crew.of.is_some();
+        (matches!(job.task, Task::Collect(_)) || member)
+            && (!member || job.tag.source == Source::Gc)
     }
 
     /// Whether a collector that is about to move pages gives way to everything else first: it is not late,

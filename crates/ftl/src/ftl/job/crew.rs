@@ -39,14 +39,23 @@ pub(super) struct Crew {
     programming: u32,
     /// A member of a plan's crew has found no slot: the superblock is given back.
     short: bool,
+    /// The superblock that they empty.
+    lead: Option<Lead>,
     /// The superblock whose blocks they erase.
     erasing: Option<BlockId>,
+    /// The block that this member is to erase, and the source that needs it.
+    erases: Option<(BlockId, Source)>,
 }
 
 impl Crew {
     /// The part of a job that may lead one.
     pub(super) fn leader() -> Self {
         Self { leads: true, ..Self::default() }
+    }
+
+    /// The superblock that the crew of this leader empties, or has emptied last.
+    pub(super) fn lead(&self) -> Option<Lead> {
+        self.lead
     }
 }
 
@@ -56,27 +65,28 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(super) fn send_crew(&mut self, id: JobId, lead: Lead, from: BlockId, cursor: u32) {
         let superblocks = *self.space.geometry.superblocks();
         let (dest, then) = (lead.dest, Then::Stay);
+        self.jobs.get_mut(id).crew.lead = Some(lead);
         let first = superblocks.position(from) as usize;
         for block in superblocks.blocks_of(lead.superblock).skip(first) {
             let cursor = if block == from { cursor } else { 0 };
             if self.map.next_valid(block, cursor).is_some() {
                 let leaving = Leaving { block, pages: Pages::All, cursor, dest, then };
-                self.add_member(id, block, Task::Member(leaving));
+                self.add_member(id, block, Task::Collect(Collect::Empty(leaving)));
             }
         }
     }
 
-    fn add_member(&mut self, leader: JobId, block: BlockId, task: Task) {
+    fn add_member(&mut self, leader: JobId, block: BlockId, task: Task) -> JobId {
         let home = self.space.geometry.die_of(block);
         let led = self.jobs.get_mut(leader);
         led.crew.members += 1;
         let &mut Job { tag, plane, background, hold, .. } = led;
         let job = self.jobs.job(task, tag, plane);
         let id = self.jobs.add(Job { home, hold, ..job });
-        let member = self.jobs.get_mut(id);
-        member.crew.of = Some(leader);
+        self.jobs.get_mut(id).crew = Crew { of: Some(leader), ..Crew::default() };
         self.jobs.set_background(id, background);
         self.jobs.ready.push_back(id);
+        id
     }
 
     /// A leader goes on. `None`: with what its task says.
@@ -93,9 +103,9 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.balance(superblock, tag, now);
             }
             let job = self.jobs.get(id);
-            let lead = match &job.task {
-                Task::Collect(Collect::Lead(lead)) => *lead,
-                Task::Plan(RunningPlan { at: PlanStage::Lead(lead), .. }) => *lead,
+            match &job.task {
+                Task::Collect(Collect::Lead)
+                | Task::Plan(RunningPlan { at: PlanStage::Lead, .. }) => {}
                 Task::Collect(Collect::Empty(_)) if !job.buffer.has_unfinished() => {
                     if self.sends_crew(id) {
                         continue;
@@ -103,7 +113,8 @@ impl<K: PolicyTypes> Ftl<K> {
                     return None;
                 }
                 _ => return None,
-            };
+            }
+            let lead = job.crew.lead.expect("it leads a crew");
             let next = self.moved_all(id, lead, now);
             if next.is_some() {
                 return next;
@@ -162,7 +173,8 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.get_mut(id).crew.erasing = Some(superblock);
         let superblocks = *self.space.geometry.superblocks();
         for block in superblocks.blocks_of(superblock) {
-            self.add_member(id, block, Task::Erase(Some((block, needed_by))));
+            let member = self.add_member(id, block, Task::Erase);
+            self.jobs.get_mut(member).crew.erases = Some((block, needed_by));
         }
         self.jobs.park(id, JobCondition::Crew(id))
     }
@@ -183,7 +195,7 @@ impl<K: PolicyTypes> Ftl<K> {
         {
             let superblock = self.space.geometry.superblock_of(block);
             let lead = Lead { superblock, dest, needed_by };
-            *collect = Collect::Lead(lead);
+            *collect = Collect::Lead;
             self.send_crew(id, lead, block, cursor);
             return true;
         }
@@ -242,6 +254,23 @@ impl<K: PolicyTypes> Ftl<K> {
         next
     }
 
+    /// A member has read slots of a page. They wait in the buffer whatever one command programs: a page
+    /// of another member may go first.
+    #[inline(never)]
+    pub(super) fn member_read(
+        &mut self,
+        id: JobId,
+        slots: Slots,
+        to: Dest,
+        now: Time,
+    ) -> Option<Next> {
+        let slot = self.space.geometry.split(slots.first).1;
+        if let Some(pages) = self.jobs.get_mut(id).task.pages() {
+            pages.cursor = pages.cursor.max(slot + 1);
+        }
+        self.as_member(id, |ftl| ftl.page_read(id, slots, to, now))
+    }
+
     /// A member programs: another one goes on reading in its place, unless there are programs enough.
     pub(super) fn succeed(&mut self, id: JobId, leader: JobId) {
         let dies = self.space.geometry.superblocks().dies();
@@ -251,7 +280,7 @@ impl<K: PolicyTypes> Ftl<K> {
             return;
         }
         let task = &mut self.jobs.get_mut(id).task;
-        if let Task::Member(leaving) = task
+        if let Task::Collect(Collect::Empty(leaving)) = task
             && leaving.next(&self.map).is_some()
         {
             let block = leaving.block;
@@ -272,7 +301,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         led.crew.short = true;
         let job = self.jobs.get_mut(id);
-        (job.task, job.after) = (Task::Erase(None), After::Nothing);
+        (job.task, job.after) = (Task::Erase, After::Nothing);
         true
     }
 
@@ -290,15 +319,18 @@ impl<K: PolicyTypes> Ftl<K> {
         Next::Done
     }
 
-    /// A member erases its block, when nobody reads it any more.
-    pub(super) fn erase_member(&mut self, id: JobId, block: BlockId, needed_by: Source) -> Next {
+    /// A member erases its block, when nobody reads it any more, and then has nothing more to do.
+    pub(super) fn erase_member(&mut self, id: JobId) -> Next {
+        let Some((block, needed_by)) = self.jobs.get(id).crew.erases else {
+            return self.leave_crew(id);
+        };
         if self.space.blocks.pins(block) > 0 {
             return self.jobs.park(id, JobCondition::Pins(block));
         }
         let slots = Slots::one(self.space.geometry.ppn(block, 0));
         let level = self.levels.usual;
         let job = self.jobs.get_mut(id);
-        job.task = Task::Erase(None);
+        job.crew.erases = None;
         job.after = After::Free { needed_by };
         job.want(Verb::Erase, slots, Mode::Full, level)
     }

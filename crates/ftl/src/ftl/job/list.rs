@@ -179,6 +179,12 @@ impl<D> Jobs<D> {
         Next::Wait
     }
 
+    /// Whether any job waits for a condition.
+    #[inline]
+    pub(crate) fn any_waits(&self) -> bool {
+        !self.parked.is_empty()
+    }
+
     /// A condition holds: the jobs that wait for it are ready.
     #[inline]
     pub(crate) fn release(&mut self, now: JobCondition) {
@@ -422,7 +428,9 @@ impl<K: PolicyTypes> Ftl<K> {
                 Next::Start => {
                     let operation = *self.jobs.get(id).operation();
                     let next = self.job_concluded(id, &operation, Outcome::Done, now);
-                    self.settle_parity(now);
+                    if self.space.striped {
+                        self.settle_parity(now);
+                    }
                     next
                 }
             };

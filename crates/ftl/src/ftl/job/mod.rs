@@ -60,12 +60,10 @@ enum Task {
     Plan(RunningPlan),
     /// Write one page anew; `None`: that is under way.
     Rewrite(Option<Lpn>),
-    /// Move the pages of one block, in a crew that empties its superblock.
-    Member(Leaving),
     /// Program pages that a member has read.
     Program,
-    /// Erase a block of a superblock; `None`: that is under way.
-    Erase(Option<(BlockId, Source)>),
+    /// Erase a block of a superblock.
+    Erase,
     /// Program the parity of a stripe.
     Parity,
 }
@@ -75,13 +73,13 @@ impl Task {
     #[inline]
     fn pages(&mut self) -> Option<&mut Leaving> {
         match self {
-            Self::Collect(Collect::Empty(pages)) | Self::Member(pages) => Some(pages),
+            Self::Collect(Collect::Empty(pages)) => Some(pages),
             Self::Plan(RunningPlan { at: PlanStage::Pages(pages), .. }) => Some(pages),
             Self::Collect(_)
             | Self::Plan(_)
             | Self::Rewrite(_)
             | Self::Program
-            | Self::Erase(_)
+            | Self::Erase
             | Self::Parity => None,
         }
     }
@@ -231,6 +229,7 @@ impl<K: PolicyTypes> Ftl<K> {
     /// for.
     pub fn next(&mut self, id: JobId, now: Time) -> Next {
         let next = match self.jobs.get(id).after {
+            After::Nothing if self.jobs.get(id).crew.leads => self.lead_on(id, now),
             After::Nothing => None,
             After::Place { to } if self.jobs.get(id).crew.of.is_some() => {
                 self.as_member(id, |ftl| ftl.program_buffered(id, to, false, now))
@@ -252,12 +251,6 @@ impl<K: PolicyTypes> Ftl<K> {
         loop {
             let job = self.jobs.get_mut(id);
             job.after = After::Nothing;
-            if job.crew.leads
-                && let Some(next) = self.lead_on(id, now)
-            {
-                return next;
-            }
-            let job = self.jobs.get_mut(id);
             let job = if job.buffer.has_unfinished() {
                 if let Some(next) = self.free_owed(id) {
                     return next;
@@ -266,14 +259,13 @@ impl<K: PolicyTypes> Ftl<K> {
             } else {
                 job
             };
-            let (leads, waits) = (job.crew.leads, !job.buffer.is_empty());
             let next = match job.task.pages() {
                 None => self.go_on_without_pages(id, now),
                 Some(pages) => {
                     let &mut Leaving { block, then, dest, .. } = pages;
                     match pages.next(&self.map) {
-                        None if leads => self.left_block(id, block, dest, then, now),
-                        None if waits => self.leave(id, block, dest, then, now),
+                        None if job.crew.leads => self.left_block(id, block, dest, then, now),
+                        None if !job.buffer.is_empty() => self.leave(id, block, dest, then, now),
                         None => self.emptied(id, block, then, now),
                         Some(slot) => {
                             pages.cursor = slot;
@@ -294,6 +286,14 @@ impl<K: PolicyTypes> Ftl<K> {
     /// The step of a task that has no pages to move. `None`: it has now.
     #[inline(never)]
     fn go_on_without_pages(&mut self, id: JobId, now: Time) -> Option<Next> {
+        if self.jobs.get(id).crew.leads
+            && let Some(next) = self.lead_on(id, now)
+        {
+            return Some(next);
+        }
+        if self.jobs.get_mut(id).task.pages().is_some() {
+            return None;
+        }
         match self.jobs.get_mut(id).task {
             Task::Collect(_) => self.next_victim(id, now),
             Task::Plan(ref mut run) => {
@@ -302,10 +302,9 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.jobs.get_mut(id).task = Task::Plan(run);
                 next
             }
-            Task::Program | Task::Erase(None) => Some(self.leave_crew(id)),
-            Task::Erase(Some((block, needed_by))) => Some(self.erase_member(id, block, needed_by)),
+            Task::Program => Some(self.leave_crew(id)),
+            Task::Erase => Some(self.erase_member(id)),
             Task::Parity => Some(Next::Done),
-            Task::Member(_) => unreachable!("a member moves pages"),
             Task::Rewrite(lpn) => self.rewrite(id, lpn, now),
         }
     }
@@ -319,24 +318,18 @@ impl<K: PolicyTypes> Ftl<K> {
         let first = slots.first;
         match job.after {
             After::Read { to } => {
+                if job.crew.of.is_some() {
+                    return self.member_read(id, slots, to, now);
+                }
                 if let Task::Plan(run) = &mut job.task {
                     run.copied += 1;
                 }
                 if self.space.unit() > 1 {
-                    if job.crew.of.is_some() {
-                        return self.as_member(id, |ftl| ftl.page_read(id, slots, to, now));
-                    }
                     return self.page_read(id, slots, to, now);
                 }
                 let data = self.space.read(first, tag.source);
                 self.unpin(first);
-                let next = self.place_page(id, first, to, data, now);
-                if next == Some(Next::Start)
-                    && let Some(leader) = self.jobs.get(id).crew.of
-                {
-                    self.succeed(id, leader);
-                }
-                next
+                self.place_page(id, first, to, data, now)
             }
             After::Moved { lpn, data, .. } => {
                 self.jobs.counts.moved[tag.source] += 1;

@@ -28,7 +28,7 @@ pub(super) enum PlanStage {
     Next,
     Pages(Leaving),
     /// A crew empties a superblock.
-    Lead(Lead),
+    Lead,
     /// The block was given back while there was no space; it is to be taken again.
     Retake(BlockId, Dest),
     /// The block is to be reprogrammed when nobody reads the pages that it loses.
@@ -63,7 +63,7 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(super) fn follow(&mut self, id: JobId, run: &mut RunningPlan, now: Time) -> Option<Next> {
         loop {
             let wait = match run.at {
-                PlanStage::Pages(_) | PlanStage::Lead(_) => return None,
+                PlanStage::Pages(_) | PlanStage::Lead => return None,
                 PlanStage::Reprogram(ReprogramInPlace { block, .. })
                     if self.space.blocks.pins(block) > 0 =>
                 {
@@ -172,7 +172,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         let lead = Lead { superblock: leaving.block, dest: to, needed_by: source };
         self.send_crew(id, lead, lead.superblock, 0);
-        PlanStage::Lead(lead)
+        PlanStage::Lead
     }
 
     /// Makes a partly written block complete. `Some`: what to wait for before it is.
