@@ -182,14 +182,14 @@ def _measured(text: str, folder: Path, *more: str) -> tuple[dict[str, Any], floa
 
 @pytest.mark.verify
 def test_a_drive_of_16_tb_is_like_one_of_1_tb(tmp_path: Path) -> None:
-    # 107 GB of each die: 152 dies export 16 TB, 10 export 1.08 TB. A die gets 39,474 writes.
-    text = SIXTEEN.format(channels=38, chips=4, requests=120_000_000)
+    # 107 GB of each die: 152 dies export 16 TB, 10 export 1.08 TB. A die gets 400,000 writes.
+    text = SIXTEEN.format(channels=38, chips=4, requests=1_216_000_000)
     large, seconds, memory = _measured(text, tmp_path, "--scale", "1/20")
     assert large["scale"]["logical_bytes"]["whole"] > 16e12
     assert "scaled-too-far" not in [w["code"] for w in large["warnings"]]
     assert seconds <= 1200, "ten minutes on two cores"
     assert memory <= 4 << 30
-    text = SIXTEEN.format(channels=5, chips=2, requests=394_737)
+    text = SIXTEEN.format(channels=5, chips=2, requests=4_000_000)
     small, _, _ = _measured(text, tmp_path)
     assert 1e12 < small["capacity"]["logical_bytes"] < 1.2e12
     assert large["waf"] == pytest.approx(small["waf"], rel=0.01)

@@ -6,17 +6,21 @@
 
 use kernel::Rng;
 
+/// Of a drive scaled down, one place in this number has a rank of its own.
+const ALONE: u64 = 1024;
+
 /// Ranks 1, 2, … n with weights k^-theta, the ranks spread evenly over the places.
 ///
 /// On a drive scaled down a place stands for several neighbours in rank. So a share of the places
-/// has the share of the accesses that it has on the whole drive.
+/// has the share of the accesses that it has on the whole drive. The most popular ranks are too few
+/// to matter there, and keep a place each: caches know them one by one.
 #[derive(Debug)]
 pub(super) struct Zipf {
     /// The ranks.
     n: u64,
     places: u64,
-    /// Ranks of a place.
-    scale: u64,
+    /// Ranks with a place of their own.
+    alone: u64,
     theta: f64,
     /// H(n + 1/2) and H(3/2) - 1: the range that is inverted.
     top: f64,
@@ -36,10 +40,11 @@ impl Zipf {
 
     /// The places of a drive scaled down, each for `scale` of the whole drive.
     pub(super) fn scaled(places: u64, scale: u64, theta: f64) -> Self {
-        let n = places.saturating_mul(scale);
+        let n = places.saturating_mul(scale).min(1 << 52);
+        let alone = if scale == 1 { n } else { places / ALONE };
         let step = golden_step(places);
         let [top, bottom, shortcut] = [0.0; 3];
-        let bare = Self { n, places, scale, theta, top, bottom, shortcut, step };
+        let bare = Self { n, places, alone, theta, top, bottom, shortcut, step };
         Self {
             top: bare.integral(n as f64 + 0.5),
             bottom: bare.integral(1.5) - 1.0,
@@ -90,8 +95,12 @@ impl Zipf {
     /// are neither neighbours nor on one stride of a power of two.
     #[inline]
     pub(super) fn place(&self, rank: u64) -> u64 {
-        let places = self.places;
-        let rank = if self.scale == 1 { rank } else { rank.div_ceil(self.scale) };
+        let (places, mut rank) = (self.places, rank);
+        if rank > self.alone {
+            let (shared, left) = (self.n - self.alone, places - self.alone);
+            let after = u128::from(rank - self.alone - 1) * u128::from(left) / u128::from(shared);
+            rank = self.alone + 1 + after as u64;
+        }
         if places <= 1 << 32 {
             (rank % places) * self.step % places
         } else {
