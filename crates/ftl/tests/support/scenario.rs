@@ -121,7 +121,7 @@ const ORDERS: [&str; 6] = ["cwdp", "pdwc", "dpcw", "wcpd", "cpdw", "pcwd"];
 
 fn most_pages(shape: &Shape, units: UnitSizes, gc: GcMarks, needs: &Needs) -> u32 {
     let planes = shape.channels * shape.chips_per_channel * shape.planes_per_die / units.planes;
-    let pages = shape.pages_per_block * units.per_page * units.planes;
+    let pages = shape.pages_per_block * units.per_page * units.planes / units.across;
     let usable = shape.blocks_per_plane * pages * needs.slots_per_cent / 100;
     let padding = shape.blocks_per_plane * (units.per_program() - 1);
     (usable - (gc.stop + 2 + needs.blocks) * pages - padding) * planes
