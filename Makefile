@@ -87,7 +87,7 @@ lint-python:
 verify: ready-to-develop ## Compare with theory and with the papers at full length (long)
 	cargo test -p floatgate-ssd --profile release --features verify
 	cargo test --workspace --profile fast --test main -- units:: model:: --ignored
-	cargo test -p floatgate-policies --profile fast -- --ignored
+	cargo test --workspace --profile fast --lib throttle:: -- --ignored
 	cargo test --workspace --profile fast --features floatgate-live/verify --test main -- power:: served::
 	cargo test -p floatgate-c --profile release --test main -- --include-ignored
 	$(BIN)/pytest -m verify

@@ -164,8 +164,9 @@ def superblocks(rng: random.Random, drive: Settings) -> None:
     if chance(rng, 0.4):
         fit = [n for n in range(1, dies + 1) if dies % n == 0]
         drive["ftl.superblock"] = rng.choice(("plane-group", "die", "drive", rng.choice(fit)))
+        chosen = drive["ftl.superblock"]
         words = {"plane-group": 0, "die": 1, "drive": dies}
-        together = words.get(drive["ftl.superblock"], drive["ftl.superblock"])
+        together = words[chosen] if isinstance(chosen, str) else chosen
     if chance(rng, 0.25):
         drive["ftl.parity"] = rng.choice((0, 2, 4, max(2, together * groups)))
 

@@ -1,6 +1,10 @@
 //! The array, top down: channel, chip, die, plane, block, page.
 
-use crate::{FlashBlocks, FlashPages, PageOrder, PageRange, Superblocks, Units};
+mod superblocks;
+
+pub use superblocks::Superblocks;
+
+use crate::{FlashBlocks, FlashPages, PageOrder, PageRange, Units};
 use kernel::{Bytes, Divisor, Idx, newtype_index};
 use std::fmt;
 

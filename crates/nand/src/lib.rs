@@ -15,7 +15,6 @@ mod order;
 mod range;
 mod soft;
 mod store;
-mod superblocks;
 mod timing;
 
 pub mod cells;
@@ -28,7 +27,7 @@ pub use counts::{FlashBlocks, FlashPages, Units};
 pub use each::{Each, Key, KeyPlace, Never, Packed, words};
 pub use energy::Energies;
 pub use geometry::{
-    BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, UnitSizes,
+    BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, Superblocks, UnitSizes,
 };
 pub use layout::{Layout, Layouts, SlotSpan};
 pub use operation::{OpKind, OpView, Operation, Outcome, Route, Slots, Waited};
@@ -36,5 +35,4 @@ pub use order::PageOrder;
 pub use range::PageRange;
 pub use soft::SoftReads;
 pub use store::{Nothing, Store, Versions};
-pub use superblocks::Superblocks;
 pub use timing::{Bus, Segments, Timing};

@@ -376,6 +376,24 @@ impl<K: PolicyTypes> Ftl<K> {
         self.spawn_plan(plan);
     }
 
+    /// A collector has given a victim back. If a block of it reached its limit meanwhile, its policy
+    /// left it to the collector, and reads of it wait. So the policy is asked again.
+    #[cold]
+    pub(crate) fn ask_at_limit(&mut self, victim: BlockId, now: Time) {
+        if !self.reads.are_counted() {
+            return;
+        }
+        let superblocks = *self.space.geometry.superblocks();
+        for block in superblocks.blocks_of(superblocks.first_of(victim)) {
+            if self.is_at_limit(block) {
+                let mut plan = Plan::of(Source::Refresh);
+                let view = FtlView::of(&self.space, &self.map, &self.reads);
+                self.policies.read_disturb.on_limit(&view, block, now, &mut plan);
+                self.spawn_plan(plan);
+            }
+        }
+    }
+
     /// The earliest time that a policy wants to be woken at.
     pub fn next_timer(&mut self) -> Option<Time> {
         if !self.answers.interests.has(Interests::TIMER) {

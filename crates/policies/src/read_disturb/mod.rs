@@ -149,7 +149,7 @@ impl Common {
 
     /// A block has reached its limit.
     fn begin(&mut self, block: BlockId, now: Time, plan: &mut Plan) {
-        self.since[block] = Some(now);
+        self.since[block].get_or_insert(now);
         plan.hold = self.hold;
     }
 

@@ -283,7 +283,7 @@ impl<K: PolicyTypes> Ftl<K> {
     /// No block is owed any more, and the next victim has begun to leave. Whether that goes on: not if
     /// enough are free without it.
     #[cold]
-    pub(super) fn goes_on(&mut self, id: JobId) -> Option<Next> {
+    pub(super) fn goes_on(&mut self, id: JobId, now: Time) -> Option<Next> {
         self.jobs.get_mut(id).after = After::Nothing;
         if self.wants_more(id) {
             return Some(self.give_way(id));
@@ -296,6 +296,7 @@ impl<K: PolicyTypes> Ftl<K> {
         {
             self.give_back(block);
             self.plan_pace(plane);
+            self.ask_at_limit(block, now);
         }
         None
     }

@@ -107,7 +107,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 Task::Collect(Collect::Lead)
                 | Task::Plan(RunningPlan { at: PlanStage::Lead, .. }) => {}
                 Task::Collect(Collect::Empty(_)) if !job.buffer.has_unfinished() => {
-                    if self.sends_crew(id) {
+                    if self.sends_crew(id, now) {
                         continue;
                     }
                     return None;
@@ -181,7 +181,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// The pages that waited for those of this victim are programmed. Whether all of it is emptied now,
     /// because that is wanted still; otherwise it is given back.
-    fn sends_crew(&mut self, id: JobId) -> bool {
+    fn sends_crew(&mut self, id: JobId, now: Time) -> bool {
         let wanted = self.wants_more(id);
         let job = self.jobs.get_mut(id);
         let plane = job.plane;
@@ -202,6 +202,7 @@ impl<K: PolicyTypes> Ftl<K> {
         job.buffer.forget();
         self.give_back(block);
         self.plan_pace(plane);
+        self.ask_at_limit(block, now);
         false
     }
 

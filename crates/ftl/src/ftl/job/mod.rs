@@ -357,7 +357,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.balance(block, tag, now);
                 let job = self.jobs.get_mut(id);
                 let begun = matches!(job.task, Task::Collect(Collect::Empty(_)));
-                if begun && !job.buffer.has_unfinished() { self.goes_on(id) } else { None }
+                if begun && !job.buffer.has_unfinished() { self.goes_on(id, now) } else { None }
             }
             After::Parity => {
                 self.parity_written(first, now);
