@@ -127,7 +127,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         (outcome, report)
         for outcome in ("passed", "failed", "error", "skipped")
         for report in terminalreporter.getreports(outcome)
-        if "in_browser" in report.keywords
+        if "in_browser" in getattr(report, "keywords", ())  # a file that cannot be read has none
     ]
     if not reports:
         return

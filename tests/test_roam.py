@@ -161,3 +161,59 @@ def test_a_run_that_takes_too_long_or_too_much_is_ended(
     assert roam.attempt(roam.draw(1), tmp_path)[1].kind == "ended"
     monkeypatch.setattr(roam, "together", greedy)
     assert roam.attempt(roam.draw(1), tmp_path)[1].is_fault
+
+
+GIVEN_BACK = """\
+schema = "floatgate.drive/1"
+name = "given back"
+ftl.gc.stop = 2
+ftl.spare-factor = 0.413
+geometry.bits-per-cell = 4
+geometry.blocks-per-plane = 56
+geometry.channels = 3
+geometry.chips-per-channel = 2
+geometry.dies-per-chip = 1
+geometry.page-size = "2KiB"
+geometry.pages-per-block = 88
+geometry.planes-per-die = 1
+host.out-of-range = "wrap"
+pages.program = "wordline"
+precondition.age = "random"
+precondition.fill = "full"
+timing.bus = "included"
+timing.erase = "9829155ns"
+timing.physics.program = "351721ns"
+timing.physics.retention = "30d"
+timing.physics.sense = "16242ns"
+timing.physics.steps = [9, 10, 15]
+timing.physics.transfer = "37725ns"
+"""
+READERS = """\
+schema = "floatgate.workload/1"
+[[part]]
+workload = "a.toml"
+flow = "a"
+[[part]]
+workload = "b.toml"
+flow = "b"
+"""
+
+
+def test_a_victim_that_is_given_back_is_refreshed(tmp_path: Path) -> None:
+    """A block may reach its read limit while a collector empties it.
+
+    If the collector gave it back, reads of it waited for ever.
+    """
+    drive, mix = tmp_path / "drive.toml", tmp_path / "mix.toml"
+    drive.write_text(GIVEN_BACK)
+    mix.write_text(READERS)
+    for part, requests, reads in ("a", 59, 0.5), ("b", 675, 1.0):
+        own = f'pattern = "sequential-read"\nrequests = {requests}\nread-share = {reads}\n'
+        (tmp_path / f"{part}.toml").write_text(own)
+    refreshes = 0
+    for seed in range(1, 11):
+        policies = {"victim": "random", "read-disturb": "refresh:limit=64"}
+        run = floatgate.run(drive, mix, set={"run.seed": seed}, policy=policies)
+        assert run.data["end"]["state"] == "completed"
+        refreshes += run.data["policies"]["read-disturb"]["counters"]["refreshes"]
+    assert refreshes > 10
