@@ -135,7 +135,7 @@ def test_a_long_ageing_begins_with_what_it_takes_and_what_is_cheaper(
     said = filling(config, 10_000_000)
     assert "ageing 477 GiB takes about 3 to 6 minutes" in said
     assert "modern-tlc-small" in said
-    assert "geometry.blocks-per-plane=128" in said
+    assert "--scale 1/4" in said
     assert "resumed" in said
     assert said.count("takes about") == 1
     assert filling(config, 125_000_000) == "", "it is quick"

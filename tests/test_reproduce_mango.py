@@ -113,7 +113,7 @@ def test_quantities_have_units() -> None:
     assert quantity("43.25376uJ") == pytest.approx(43.25376e-6)
     assert quantity("2.85ms") == pytest.approx(2.85e-3)
     assert quantity("27.3mW") == pytest.approx(27.3e-3)
-    with pytest.raises(ValueError, match="no energy"):
+    with pytest.raises(ValueError, match="not an energy"):
         quantity("12 apples")
 
 

@@ -59,7 +59,7 @@ fn writes_starve_under_a_flood_of_reads_unless_there_is_a_bound() {
             under_flood(&format!("bounded-read-first:reads=1000000:wait={wait}ns"));
         assert!((wait..wait + READ).contains(&(writes.min - PROGRAM)), "{wait}: {writes:?}");
         assert!((wait..wait + READ).contains(&(writes.max - PROGRAM)), "{wait}: {writes:?}");
-        assert_eq!(writes.queue[1..], [0.0; 5], "all of it behind the host");
+        assert!(writes.queue[1..].iter().all(|ns| *ns == 0.0), "all of it behind the host");
         assert!(reads.max < starved.max, "reads wait for 20 programs more, and writes for none");
     }
     // Each count of reads, after the one that runs when they come.

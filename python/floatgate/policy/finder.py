@@ -212,7 +212,7 @@ def _class(name: str) -> tuple[ModuleType, type]:
         _refuse(f"`{path}` cannot be imported", error)
     except (Exception, SystemExit) as error:
         what = f"`{path}` cannot be imported"
-        if isinstance(error, SyntaxError | UnicodeError) and (origin := _origin(path)):
+        if isinstance(error, SyntaxError | ValueError) and (origin := _origin(path)):
             _check_text(what, origin)
         _refuse(what, error)
     cls = getattr(module, wanted, None)

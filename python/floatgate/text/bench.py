@@ -23,8 +23,8 @@ def page(found: Mapping[str, Any], *, colour: bool = False) -> str:
         section("Cells, each with a voltage of its own", _cells(found["cells"]), style),
         section("Program disturb", _programs(found), style),
         section("Read disturb", _reads(found["read_disturb"]), style),
-        "= was given to the model, or is an identity of given values; the rest it "
-        "produces.\ndocs/bench.md has the procedures, and the source of each number.",
+        "= was given to the model, or is an identity of given values. The model makes\n"
+        "the other numbers. docs/bench.md has the procedures and the sources.",
     ]
     return "\n\n".join(sections)
 
