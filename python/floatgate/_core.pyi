@@ -461,11 +461,11 @@ class Life:
         """How it recovers between cycles, as `floatgate.physics.Recovery` takes it."""
     @property
     def pushes_back(self) -> bool:
-        """Whether the host sends later requests later by what earlier ones were held back."""
+        """Whether the host sends later requests later when the throttle delays earlier ones."""
 
 @final
 class Future:
-    """How often each page will be read between two writes: what no drive can know."""
+    """The reads of each page between two writes, which a real drive cannot know in advance."""
 
     def reads(self, lpn: int, writes: int) -> int:
         """Returns how often a page is read after this number of writes; 255 stands for more too."""

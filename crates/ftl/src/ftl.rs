@@ -77,7 +77,7 @@ impl<K: PolicyTypes> Ftl<K> {
             in_order: policies.page_choice.in_order(),
             priority: policies.order.uses_priority(),
             urgent: policies.page_choice.urgent_stream(),
-            // One set of dies takes all pages, whatever its planes are called.
+            // One set of dies takes all pages, under any names of its planes.
             anywhere: policies.placement.is_free()
                 || (geometry.sets() == 1 && !geometry.superblocks().are_blocks()),
         };

@@ -11,9 +11,9 @@ newtype_index! {
 
 /// L2P, its inverse P2L, and one bit of validity for each slot.
 ///
-/// P2L keeps what was last written to a slot, as spare bytes would; the bit says whether the map
-/// still points there. Each block's bits start at a word of their own, so that a victim's valid
-/// pages are found word by word.
+/// P2L keeps the page that was last written to a slot, as spare bytes would; the bit says whether
+/// the map still points there. Each block's bits start at a word of their own, so that a victim's
+/// valid pages are found word by word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Map {
     l2p: OptionVec<Lpn, Ppn>,
@@ -187,7 +187,8 @@ impl Map {
         }
     }
 
-    /// Asks for what says whether the slot of a page is valid, which is about to change.
+    /// Loads the bit of a page's slot into the processor's cache, because the bit is about to
+    /// change.
     #[inline]
     pub(crate) fn prefetch_slot(&self, lpn: Lpn, geometry: &Geometry) {
         if let Some(ppn) = self.lookup(lpn) {

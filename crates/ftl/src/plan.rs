@@ -107,7 +107,7 @@ impl StreamSpec {
 pub enum Dest {
     /// The frontier of a stream, in the plane of the block that they leave.
     Stream(StreamId),
-    /// Behind what a partly written block already holds.
+    /// After the pages that a partly written block already holds.
     Block(BlockId),
     /// A block opened for this step from the stream's pool. It stays partly written, and
     /// [`Watch::on_open`] reports it. Pages that do not fit go to the stream's frontier. All of
@@ -136,7 +136,7 @@ pub enum Step {
         /// Their destination.
         to: Dest,
     },
-    /// Moves what is valid, then erases (or re-uses) the block.
+    /// Moves the valid pages, then erases (or re-uses) the block.
     Reclaim {
         /// The block.
         block: BlockId,
@@ -156,8 +156,8 @@ pub enum Step {
         /// Whether its read counter goes on, instead of beginning anew.
         keep_reads: bool,
     },
-    /// [`Step::Reclaim`], if the block is at its read limit still: what a plan ends with whose
-    /// steps may be dropped, so that the reads which wait for it are served.
+    /// [`Step::Reclaim`], if the block is still at its read limit. A plan whose steps may be
+    /// dropped ends with it, so that the reads which wait for the block are served.
     ReclaimAtLimit {
         /// The block.
         block: BlockId,
@@ -169,7 +169,7 @@ pub enum Step {
     /// Sets the block's read counter to zero.
     ResetReads(BlockId),
     /// Makes a partly written block complete: its remaining slots are given up, and the plan waits
-    /// until what was given away before is programmed.
+    /// until the slots given away before are programmed.
     Seal(BlockId),
 }
 

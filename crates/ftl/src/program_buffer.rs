@@ -64,7 +64,8 @@ impl<P: Copy + PartialEq, T> ProgramBuffer<P, T> {
         self.pages.push((page, of));
     }
 
-    /// Writes a page. If it waits already, it keeps its place, and what was kept with it is returned.
+    /// Writes a page. If it waits already, it keeps its place, and the value that was kept with it
+    /// is returned.
     pub fn write(&mut self, page: P, of: T) -> Option<T> {
         let Some(at) = self.position(page) else {
             self.push(page, of);
@@ -73,7 +74,7 @@ impl<P: Copy + PartialEq, T> ProgramBuffer<P, T> {
         Some(std::mem::replace(&mut self.pages[at].1, of))
     }
 
-    /// A page is given up. Returns what was kept with it, if it was there.
+    /// A page is given up. Returns the value that was kept with it, if it was there.
     pub fn remove(&mut self, page: P) -> Option<T> {
         self.position(page).map(|at| self.pages.remove(at).1)
     }

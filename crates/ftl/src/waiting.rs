@@ -196,7 +196,8 @@ mod tests {
         }
     }
 
-    /// Writes go to the least loaded die as others are done: what is looked at for each hardly grows.
+    /// Writes go to the least loaded die as other operations end: the entries examined for each
+    /// hardly grow.
     #[test]
     fn sixty_four_times_the_dies_are_not_looked_at() {
         let looked = |dies: u32| {

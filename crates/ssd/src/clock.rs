@@ -78,7 +78,7 @@ impl Clock {
         Some((at, actor))
     }
 
-    /// Lets an actor act at `at`, instead of what it had planned.
+    /// Lets an actor act at `at`, in place of its earlier plan.
     #[inline]
     pub(crate) fn plan(&mut self, actor: Actor, at: Time) {
         self.agenda.set(self.place(actor), at);

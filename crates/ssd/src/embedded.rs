@@ -1,6 +1,6 @@
 //! A drive inside another program: a [`Session`] whose every argument is checked, as a simulator in
-//! Python or in C drives it. Requests have tokens of 64 bits, and what came may be kept as a table, of
-//! which a run gives the same result.
+//! Python or in C drives it. Requests have tokens of 64 bits. They may be kept as a table, and a
+//! run of that table gives the same result.
 
 use crate::Report;
 use crate::config::capacity;
@@ -16,7 +16,7 @@ use workload::{About, Op, Request};
 
 /// The schema of a table of requests.
 const TABLE: &str = "floatgate.requests/1";
-/// The key under which a table says what it holds.
+/// The key under which a table describes its contents.
 const METADATA: &str = "floatgate";
 
 /// The most bytes of a read or a write; a trim may have all that 32 bits count.
@@ -69,7 +69,7 @@ pub enum Refusal {
         /// The time of the drive.
         now: u64,
     },
-    /// A time beyond what can be simulated.
+    /// A time beyond the longest simulated time.
     #[error("{what} {at} ns is beyond {LATEST} ns, where simulated time ends")]
     Late {
         /// The argument.
@@ -109,12 +109,12 @@ pub enum Refusal {
         /// When, in ns.
         at: u64,
     },
-    /// The table of what came cannot be written.
+    /// The table of requests cannot be written.
     #[error("the requests cannot be recorded ({0})")]
     Record(#[from] io::Error),
 }
 
-/// The table of what came.
+/// The table of requests.
 struct Trace {
     writer: Writer<Box<dyn Write + Send>>,
     rows: ArrivalRows,
@@ -153,7 +153,7 @@ impl Embedded {
         }
     }
 
-    /// Keeps what comes as a Parquet file, which [`Embedded::finish`] ends.
+    /// Keeps the requests as a Parquet file, which [`Embedded::finish`] ends.
     pub fn record(&mut self, to: Box<dyn Write + Send>) {
         self.trace = Some(Trace { writer: Writer::new(to), rows: ArrivalRows::default() });
     }
@@ -294,12 +294,11 @@ impl Embedded {
         &mut self.done
     }
 
-    /// The end: serves what is inside. If the drive would have done something else had it known with the
-    /// last request that no more come, it is told by a flush, which is recorded as well. `name`:
-    /// what results call the requests.
+    /// The end: serves the requests that are inside. If the drive would have done something else
+    /// had it known with the last request that no more come, it is told by a flush, which is
+    /// recorded as well. `name`: the name of the requests in results.
     ///
-    /// # Errors
-    /// The table of what came cannot be written.
+    /// # Errors The table of requests cannot be written.
     pub fn finish(mut self, name: &str) -> Result<Report, Refusal> {
         let mut last = None;
         self.session.end(&mut |flush| last = Some(*flush), &mut |_| {});

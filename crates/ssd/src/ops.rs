@@ -170,7 +170,7 @@ impl PageOp {
     }
 
     /// Whether it may share its array time with others of its kind: plain reads and writes of the
-    /// host, and what the write buffer sends.
+    /// host, and writes from the write buffer.
     #[inline]
     pub(crate) fn may_share(&self) -> bool {
         let host = !matches!(self.owner, Owner::Job(_));
@@ -291,7 +291,8 @@ impl Ops {
         self.free = id;
     }
 
-    /// Takes the first operation off a list of what is done. Returns what it was, and the rest.
+    /// Takes the first operation off a list of completed ones. Returns that operation, and the
+    /// rest.
     #[inline]
     pub(crate) fn take_done(&mut self, first: u32) -> (DoneOp, u32) {
         let op = &mut self[first];
@@ -333,7 +334,7 @@ impl Ops {
         self.set_also(first, op);
     }
 
-    /// The group of an operation becomes the next of what runs with it.
+    /// The group of an operation becomes the next of the operations that run with it.
     #[cold]
     pub(crate) fn line_up(&mut self, first: u32) {
         let rest = self[first].next;

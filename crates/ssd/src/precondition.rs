@@ -107,7 +107,7 @@ impl Preconditioned {
             Some(pages) => self.filled == u64::from(pages),
             None => self.filled <= u64::from(drive.logical_pages),
         };
-        // A workload may trim what was filled, and write elsewhere.
+        // A workload may trim filled pages, and write elsewhere.
         let (map, moves) = (ftl.map(), drive.precondition.age == Age::Workload);
         let all = to_fill(drive).unwrap_or(0);
         as_told
@@ -162,7 +162,7 @@ const PROGRESS_EVERY: u64 = 1 << 18;
 pub(crate) struct AgeingState {
     filled: u64,
     aged: u64,
-    /// Pages programmed, whatever for.
+    /// Pages programmed, for any reason.
     programmed: u64,
     /// Batches taken from an endless workload.
     batches: u64,
@@ -218,7 +218,7 @@ impl AgeingState {
     }
 }
 
-/// Keeps what ageing has come to, so that it can be resumed.
+/// Keeps the state that ageing has reached, so that it can be resumed.
 pub(crate) trait Checkpoints<K: PolicyTypes> {
     /// Puts an empty drive into the state that was kept, if there is one.
     fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<AgeingState>;
@@ -297,7 +297,7 @@ impl<K: PolicyTypes> Work<'_, '_, K> {
         self.standing.programmed + self.ftl.counts().program.total()
     }
 
-    /// Keeps what there is, if it is worth it and can be kept.
+    /// Keeps the state, if that is worth while and possible.
     fn checkpoint(&mut self, every: u64) {
         let programmed = self.programmed();
         if programmed - self.standing.programmed < every {
@@ -415,7 +415,8 @@ impl Flatness {
     }
 }
 
-/// Pages programmed while ageing, after which a run for years takes what it has for a range.
+/// Pages programmed while ageing. After these, a run for years accepts its state, and gives a
+/// range.
 const PROGRAMS_FOR_YEARS: u64 = 100 << 20;
 /// Stretches that it waits for in any case.
 const STRETCHES_FOR_YEARS: usize = 6;
@@ -498,8 +499,8 @@ fn age_random<K: PolicyTypes>(
 /// A page is drawn this number of writes before its own.
 const AHEAD: usize = 16;
 
-/// The workload's own writes and trims: what a generator would go on with, or what a trace has,
-/// again and again.
+/// The workload's own writes and trims: the continuation of a generator, or a trace again and
+/// again.
 fn age_by_workload<K: PolicyTypes>(
     drive: &Drive,
     input: &dyn Workload,
@@ -618,7 +619,7 @@ impl<'a> Changes<'a> {
         Ok((changes, (written, different)))
     }
 
-    /// Passes over what was taken from an endless stream before.
+    /// Passes over the batches taken from an endless stream before.
     fn skip(&mut self, batches: u64) -> Result<(), Interrupted> {
         if let Self::Endless { source, batch } = self {
             for _ in 0..batches {

@@ -31,9 +31,9 @@ use workload::{
 pub trait StateCache {
     /// The content stored under a key, if there is any.
     fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>>;
-    /// Keeps under a key what is written, unless that fails.
+    /// Keeps the written bytes under a key, unless that fails.
     fn store(&mut self, key: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
-    /// Nobody will ask for what is kept under a key.
+    /// The entry under a key will not be needed again.
     fn forget(&mut self, _key: &str) {}
 }
 
@@ -74,7 +74,7 @@ impl From<Interrupted> for RunError {
     }
 }
 
-/// Watches a source's requests go by, for what the report says about the workload.
+/// Watches a source's requests go by, for the report's section on the workload.
 struct Observed {
     inner: Box<dyn RequestSource>,
     alignment: Alignment,
@@ -173,7 +173,8 @@ pub fn run(
     run_recorded(drive, workload, cache, progress, None)
 }
 
-/// The same; a `sink` takes what the drive's [`Recording`](crate::config::Recording) keeps.
+/// The same; a `sink` takes the data that the drive's [`Recording`](crate::config::Recording)
+/// keeps.
 pub fn run_recorded(
     drive: &Drive,
     workload: Box<dyn Workload>,
@@ -423,7 +424,7 @@ impl RequestSource for Nothing {
     }
 }
 
-/// The drive's policies in their first state, told what they must know.
+/// The drive's policies in their first state, with the facts that they must know.
 fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin> {
     let mut policies = drive.policies.build();
     DriveInfo::of(drive).configure(&mut policies);

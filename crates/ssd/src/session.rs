@@ -32,13 +32,13 @@ pub struct WornOut;
 /// How a drive stands, counted from the start of the session; of blocks, those that it has.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct SessionState {
-    /// Pages programmed for the host, and for whatever reason.
+    /// Pages programmed for the host, and for any reason.
     pub programs: (u64, u64),
     /// Bytes of a page.
     pub page_bytes: u64,
     /// P/E cycles of blocks in this session: least, mean, most.
     pub erases: (u32, f64, u32),
-    /// The mean of what cycles wore, in cycles.
+    /// Mean wear of a block, in cycles.
     pub wear: f64,
     /// Time that all dies together were busy.
     pub die_busy: TimeSum,
@@ -92,7 +92,8 @@ impl RequestSource for Came {
     }
 }
 
-/// The drive as the feeder sees it: every request has the token of its own, and what is done is kept.
+/// The drive as the feeder sees it: every request has a token of its own, and completed requests
+/// are kept.
 struct Tokened<'a> {
     sim: &'a mut Sim<Builtin>,
     tokens: &'a mut [VecDeque<u32>],
@@ -222,7 +223,7 @@ impl Session {
         }
     }
 
-    /// Records what follows, as the drive's settings say.
+    /// Records the following requests, as the drive's settings specify.
     pub fn record(&mut self, sink: Sink) {
         self.sim.record_by(self.drive.recording, sink, self.tenants.names());
     }
@@ -422,8 +423,8 @@ impl Session {
         self.close(progress);
     }
 
-    /// Nothing more comes: serves what is inside and empties the buffer.
-    /// Says how far it has come now and then; it ends as the run does, whatever is answered.
+    /// No more requests come: serves those inside and empties the buffer. Reports its progress now
+    /// and then; it ends as the run does, for any answer of `progress`.
     pub fn close(&mut self, progress: &mut dyn FnMut(Progress)) {
         if self.sim.worn_out_at().is_some() {
             return;

@@ -102,7 +102,7 @@ impl Drive {
             .map_or(whole, |(of, shape)| (NonZeroU32::new(*of).expect("a divisor"), *shape))
     }
 
-    /// Says in the resolved configuration what of a part's state is not that of the whole drive.
+    /// Notes in the resolved configuration the state of a part that differs from the whole drive.
     fn echo_part(&mut self, shape: Shape) {
         let exported = capacity(self);
         let mut put = |section: &str, key: &str, value: Value| {

@@ -1,4 +1,4 @@
-//! The families of policies: the question that each answers, and what with.
+//! The families of policies: the question that each answers, and the facts that it is given.
 
 use super::{Access, Watch};
 use crate::{
@@ -43,9 +43,9 @@ pub struct LevelTimes {
     pub read: Each<Level, Dur>,
 }
 
-/// How often each page will be read between two writes: what no drive can know. For each page in
-/// order, the reads before its first write, after that write, after the next, and so on; counts
-/// end at 255.
+/// The reads of each page between two writes, which a real drive cannot know in advance. For each
+/// page in order, the reads before its first write, after that write, after the next, and so on;
+/// counts end at 255.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Future {
     /// The index of each page's first count, and at the end the number of counts.
@@ -118,7 +118,7 @@ pub trait Cost: Watch {
 /// The facts from which a throttle plans a life.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Life {
-    /// All flash, in bytes: what one program/erase cycle of every block programs.
+    /// Size of all flash, in bytes. One program/erase cycle of every block programs this amount.
     pub raw_bytes: u64,
     /// A page, in bytes.
     pub page_bytes: u64,
@@ -126,7 +126,7 @@ pub struct Life {
     pub cycles: u32,
     /// How it recovers between cycles.
     pub recovery: Recovery,
-    /// Whether the host sends later requests later by what earlier ones were held back. If not,
+    /// Whether the host sends later requests later when the throttle delays earlier ones. If not,
     /// they arrive as they would have without a throttle.
     pub pushes_back: bool,
 }
@@ -170,8 +170,8 @@ pub trait ReadDisturb: Watch {
     fn role_names(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Slots of each plane that its blocks keep from data: what a legal drive needs as spare beside
-    /// what garbage collection needs.
+    /// Slots of each plane that its blocks keep from data. A legal drive needs them as spare, in
+    /// addition to the spare for garbage collection.
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
         0
     }
@@ -224,8 +224,8 @@ pub struct WritePoint {
     pub next: u32,
     /// Whether the plane can lend another block without its reserve.
     pub may_open: bool,
-    /// Whether the plane has its reserve: without it, what garbage collection is about to move
-    /// needs every slot of the open block.
+    /// Whether the plane has its reserve. Without it, garbage collection needs every slot of the
+    /// open block for its next moves.
     pub reserved: bool,
 }
 
@@ -346,7 +346,7 @@ pub trait Order: Watch {
     /// The position in `heads` of the lane to serve. `heads` holds the first operation of each
     /// lane that is not empty; never empty itself. Hazards stay with the scheduler.
     fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
-    /// Whether it always serves what came first. Then it is not asked.
+    /// Whether it always serves the operation that came first. Then it is not asked.
     fn is_first_come(&self) -> bool {
         false
     }

@@ -229,12 +229,12 @@ impl<K: PolicyTypes> Ftl<K> {
         self.levels.constant.is_some() && self.space.plain
     }
 
-    /// Takes an operation on a page of the host, or of the write buffer, back that was carried out. `data`:
-    /// what a program has written. Returns what a read has found.
+    /// Takes an operation on a page of the host, or of the write buffer, back that was carried out.
+    /// `data`: the data of a program. Returns the data of a read.
     ///
     /// # Panics
     ///
-    /// It has failed: what then is to be done is not decided yet.
+    /// The operation has failed: the FTL has no reaction to failed operations yet.
     #[inline(always)] // every operation of the host comes by
     pub fn concluded(
         &mut self,
@@ -353,7 +353,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.policies.cost.follow(access, stored);
     }
 
-    /// Tells the policies what happened. Cold, so that a drive on which nobody watches has one
+    /// Tells the policies about an event. Cold, so that a drive on which nobody watches has one
     /// test here and no code.
     #[cold]
     #[inline(never)]

@@ -25,7 +25,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.map.lookup(lpn)
     }
 
-    /// Asks for what says that the slot of a page is valid: the page is to be written over.
+    /// Loads the bit of a page's slot into the processor's cache: the page is to be written over.
     #[inline]
     pub fn prefetch_copy(&self, lpn: Lpn) {
         if let Some(ppn) = self.map.lookup(lpn) {

@@ -127,8 +127,8 @@ impl<K: PolicyTypes> Ftl<K> {
         let block = self.space.geometry.superblock_of(block);
         let next = match self.next_life(block) {
             NextLife::Erase(mode) => mode,
-            // An erase provides what a second generation adds, and more. So a block ranks by that
-            // in either case.
+            // An erase provides all slots that a second generation adds, and more. So a block ranks
+            // by that in either case.
             NextLife::SecondGeneration => Mode::Wom1,
         };
         self.space.close(block, next);
@@ -139,7 +139,7 @@ impl<K: PolicyTypes> Ftl<K> {
     }
 
     /// A block that is complete in its first generation begins its second: it joins its plane's
-    /// free blocks with what it keeps.
+    /// free blocks with its data.
     #[cold]
     pub(crate) fn next_generation(&mut self, block: BlockId, why: Tag, now: Time) {
         if self.space.next_generation(block) {

@@ -53,7 +53,7 @@ const OUT: u32 = 1 << 30;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocks {
     /// Valid slots plus `lost`, with the flag `OUT`. The gain of reclaiming a block is
-    /// `pages_per_block - rank`, whatever its mode and its next life.
+    /// `pages_per_block - rank`, in any mode and before any next generation.
     rank: IndexVec<BlockId, u32>,
     /// Slots that the block's next life will lack against a full block.
     lost: IndexVec<BlockId, u32>,
@@ -98,7 +98,7 @@ impl Blocks {
         self.slots
     }
 
-    /// The block that holds what is common to all of its superblock.
+    /// The block that holds the state shared by all of its superblock.
     #[inline(always)]
     fn first(&self, b: BlockId) -> BlockId {
         self.superblocks.first_of(b)
@@ -186,7 +186,8 @@ impl Blocks {
         self.rank[b] -= 1;
     }
 
-    /// Asks for what changes when a slot of the block is no longer valid.
+    /// Loads into the processor's cache the counts that change when a slot of the block becomes
+    /// invalid.
     #[inline]
     pub(crate) fn prefetch_valid(&self, b: BlockId) {
         prefetch(&self.rank[self.first(b)]);

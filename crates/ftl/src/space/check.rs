@@ -172,10 +172,9 @@ impl<S: Store> Space<S> {
         Ok(())
     }
 
-    /// Checks what holds beside all that when nothing is on its way and every block is plain: the
-    /// state is one that can be saved and restored.
-    /// `whole`: blocks close when they are full, and not before; `in_use`: streams that may have been
-    /// written; `mark`: as in [`Space::is_short`].
+    /// Checks the further rules for a drive at rest in which every block is plain: the state is one
+    /// that can be saved and restored. `whole`: blocks close when they are full, and not before;
+    /// `in_use`: streams that may have been written; `mark`: as in [`Space::is_short`].
     pub(crate) fn check_quiet(
         &self,
         whole: bool,
@@ -393,7 +392,7 @@ mod tests {
         assert!(counts.erase.total() > 500 && counts.no_victim > 100, "{counts:?}");
     }
 
-    /// Each line of the check finds what it is there for: as long as the table.
+    /// Each line of the check finds the damage that it is for; the test is as long as that table.
     #[test]
     fn every_kind_of_damage_is_found() {
         type Damage<'a> = &'a dyn Fn(&mut Drive);

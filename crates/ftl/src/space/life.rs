@@ -11,8 +11,8 @@ impl<S: Store> Space<S> {
         if spec.cap.is_some_and(|cap| self.planes.share(plane, stream).held >= cap) {
             return None;
         }
-        // The reserve is for what garbage collection moves to its own frontier, and for the host where
-        // that does without it.
+        // The reserve is for pages that garbage collection moves to its own frontier, and for the
+        // host if garbage collection needs none.
         let reserve = match (stream, tag.source) {
             (StreamId::GC, Source::Gc) => true,
             (StreamId::HOST, Source::Host) => self.planes.each[plane].lends_last,

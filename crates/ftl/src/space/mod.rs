@@ -1,6 +1,6 @@
 //! Space: blocks and planes, their writers, and the free blocks, over the flash array. It knows
-//! which writes are possible and keeps what collection needs. Policies choose among these. Space
-//! knows no policy: its callers have asked them.
+//! which writes are possible, and keeps the space that collection needs. Policies choose among
+//! these. Space knows no policy: its callers have asked them.
 
 mod block;
 mod check;
@@ -49,7 +49,7 @@ pub(crate) struct Space<S: Store> {
     worn: Vec<BlockId>,
     /// Every block is in full mode and always was: slots are pages.
     pub(crate) plain: bool,
-    /// The most slots that a block has or had: what the valid pages of a victim may need.
+    /// The most slots that a block has or had. The valid pages of a victim may need as many.
     widest: u32,
     /// Planes with room for a host write.
     pub(crate) writable: BitSet,
@@ -64,9 +64,9 @@ pub(crate) struct Space<S: Store> {
     ages: bool,
     /// The block that is erased next endures beyond its rated cycles.
     pub(crate) healed: bool,
-    /// Blocks to be retired when they are empty, whatever their wear.
+    /// Blocks to be retired when they are empty, at any wear.
     pub(crate) marked_bad: Vec<BlockId>,
-    /// So many blocks are retired that what the drive needs is not left.
+    /// So many blocks are retired that the drive has less space than it needs.
     pub(crate) worn_out: bool,
     /// Its share of them.
     pub(crate) counts: Counts,

@@ -1,4 +1,4 @@
-//! Planes: free blocks and frontiers; what is kept free, who may have it, and who takes it.
+//! Planes: free blocks and frontiers; the reserve, and the writers that may take free blocks.
 //!
 //! If several planes make superblocks, "plane" is such a set, by its first plane, and "block" a
 //! superblock, by its first block. The other planes of a set have nothing here.
@@ -105,8 +105,8 @@ impl<S: Store> Space<S> {
         self.can_lend(plane) || (*lends_last && !free.is_empty())
     }
 
-    /// Whether the plane may lend the host its last free block, as what is being collected needs none and
-    /// gives one back.
+    /// Whether the plane may lend the host its last free block, because the victim under collection
+    /// needs none and gives one back.
     pub(crate) fn lend_last(&mut self, plane: PlaneId, lends: bool) {
         let known = &mut self.planes.each[plane].lends_last;
         if std::mem::replace(known, lends && self.plain) != *known {
@@ -143,8 +143,8 @@ impl<S: Store> Space<S> {
         self.holds_victim(free.iter().copied())
     }
 
-    /// Whether erased blocks have slots for the valid pages of any victim. Those of modes with fewer
-    /// slots count for what they have.
+    /// Whether erased blocks have slots for the valid pages of any victim. Blocks of modes with
+    /// fewer slots count with the slots they have.
     fn holds_victim(&self, erased: impl Iterator<Item = BlockId>) -> bool {
         let mut slots = 0;
         erased.map(|b| self.layouts.slots(self.array.mode(b))).any(|n| {
@@ -180,8 +180,8 @@ impl<S: Store> Space<S> {
         self.planes.without_victim > 0
     }
 
-    /// Whether reclaiming a block frees space: what is moved takes whole program units, so it gives up
-    /// to one of them less.
+    /// Whether reclaiming a block frees space. Moved pages take whole program units, so the gain is
+    /// smaller by up to one unit.
     #[inline]
     pub(crate) fn gains(&self, block: BlockId) -> bool {
         self.blocks.gain(block) >= self.unit()

@@ -135,7 +135,7 @@ impl<S: Store> Space<S> {
                 self.planes.share_mut(self.set_of(b), stream).held += 1;
             }
             self.blocks.written[b] = written;
-            // Nothing was on its way: what was given away was programmed.
+            // Nothing was on its way: all slots given away were programmed.
             self.array.adopt(b, written);
             if is_closed && first == b {
                 closed.push((closed_at, b));
@@ -196,7 +196,8 @@ impl<S: Store> Space<S> {
                         }
                         let (lpn, ppn) = (Lpn::from_u32(owner), self.geometry.ppn(b, slot));
                         map.own(lpn, ppn, b, slot);
-                        // Cells that remember get back what a page's owner would have written.
+                        // Cells that keep data get back the data that a page's owner would have
+                        // written.
                         self.array.adopt_data(ppn, S::stamp(owner, 0));
                         pairs.add(lpn, ppn);
                         valid += 1;

@@ -15,8 +15,8 @@ const MOST_READS: u64 = 10_000_000;
 /// Each page of an erased block in turn: half of it is programmed to 0, and programmed again; which
 /// pages then hold bits that nobody programmed.
 ///
-/// Cells do what chips do, which assume that a page is programmed once. Before a page of second
-/// bits, chips sense the first bits with the reference of cells that have no second bit yet.
+/// The cells behave as in chips, which assume that a page is programmed once. Before a page of
+/// second bits, chips sense the first bits with the reference of cells that have no second bit yet.
 pub(super) fn programs(bench: &Bench<'_>) -> Value {
     let pages = bench.pages();
     let geometry = &bench.geometry;

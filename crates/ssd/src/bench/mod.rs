@@ -70,8 +70,8 @@ impl Bench<'_> {
 }
 
 /// Everything that the bench finds out about a built-in chip, as JSON; `None` if there is none of
-/// that name. `tick` is told what comes next, the how-manieth it is and of how many, and stops the
-/// bench by answering `false`; then the answer is `None` too.
+/// that name. `tick` is given the name of the next step, its number and the number of steps. If it
+/// returns `false`, the bench stops and returns `None` too.
 // Long for its steps, one after the other.
 pub fn bench(
     name: &str,
@@ -136,7 +136,7 @@ pub fn bench(
     }))
 }
 
-/// Mean and standard deviation of what is added.
+/// Mean and standard deviation of the added values.
 #[derive(Copy, Clone, Default, Debug)]
 struct Spread {
     n: f64,

@@ -1,5 +1,5 @@
-//! The chip library as people look at it: what a chip is, what follows from it, and where every
-//! number comes from.
+//! The chip library for readers: the facts of a chip, their consequences, and the source of every
+//! number.
 
 use super::drive::Drive;
 use super::error::Log;
@@ -19,8 +19,8 @@ pub fn chips() -> Json {
     presets::chips().iter().filter_map(|(name, _)| about(name)).collect()
 }
 
-/// One built-in chip: what [`chips`] says of it, its pages, and every setting with its source.
-/// `None` if there is no such chip.
+/// One built-in chip: its entry of [`chips`], its pages, and every setting with its source. `None`
+/// if there is no such chip.
 pub fn chip(name: &str) -> Option<Json> {
     let drive = drive_of(name)?;
     let geometry = &drive.geometry;

@@ -52,7 +52,7 @@ pub struct Drive {
     pub controller: Controller,
     /// The write buffer.
     pub buffer: BufferSettings,
-    /// Settings for generators, and what is done to addresses.
+    /// Settings for generators, and changes of addresses.
     pub workload: DriveWorkload,
     /// The state before the run.
     pub precondition: Precondition,
@@ -76,7 +76,8 @@ pub struct Drive {
     /// The source of each setting: the `[sources]` entry of the file that wrote it, else
     /// `drive file`, `base NAME`, `chip NAME`, `--set`, `--policy`, `--seed` or `default`.
     pub sources: BTreeMap<String, String>,
-    /// Whether the command line says when requests arrive: then they do, whatever the workload is.
+    /// Whether the command line sets the arrival times of requests; it then does so for every
+    /// workload.
     pub insists_on_mode: bool,
     /// The whole resolved configuration as a drive file: kebab-case, units as text. Loading it
     /// gives this drive again.
@@ -128,7 +129,7 @@ pub enum Fill {
 }
 
 impl Fill {
-    /// Whether pages are written in the order of their addresses, whatever the workload does.
+    /// Whether pages are written in the order of their addresses, under every workload.
     pub(crate) fn is_in_order(self) -> bool {
         matches!(self, Self::Share(_) | Self::Full)
     }

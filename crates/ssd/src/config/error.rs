@@ -39,7 +39,7 @@ words! {
     }
 }
 
-/// A place that has to do with an error, and what to say about it there.
+/// A place that belongs to an error, and the remark to print there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// The place.
@@ -74,7 +74,7 @@ impl fmt::Display for ConfigError {
 }
 
 impl ConfigError {
-    /// An error, with the culprit and what to say there.
+    /// An error, with the culprit and the remark to print there.
     pub(crate) fn new(
         kind: ConfigErrorKind,
         message: impl Into<String>,
@@ -86,8 +86,8 @@ impl ConfigError {
     }
 }
 
-/// Errors as they are found. Settings that were found wrong are remembered, so that nothing else
-/// is said about them or about what follows from them.
+/// Errors as they are found. Settings that were found wrong are remembered, so that no further
+/// error is reported about them or their consequences.
 #[derive(Default)]
 pub(crate) struct Log {
     errors: RefCell<Vec<ConfigError>>,
@@ -137,7 +137,7 @@ impl Log {
         }
     }
 
-    /// Takes what was noted as missing: section and keys.
+    /// Takes the settings noted as missing: section and keys.
     pub(crate) fn take_missing(&self) -> BTreeMap<String, Vec<String>> {
         self.missing.take()
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroU64};
 
-/// A value on its way into the drive: what was written, of which setting, and whom to tell.
+/// A value on its way into the drive: the text as written, its setting, and the log for errors.
 #[derive(Copy, Clone)]
 pub(crate) struct At<'a> {
     pub(crate) node: &'a Node,
@@ -20,7 +20,7 @@ pub(crate) struct At<'a> {
 }
 
 impl<'a> At<'a> {
-    /// Reports what is wrong with the value: `problem` goes on after the name of the setting.
+    /// Reports an error of the value: `problem` goes on after the name of the setting.
     pub(crate) fn refuse<T>(
         self,
         kind: ConfigErrorKind,
@@ -67,7 +67,7 @@ impl<'a> At<'a> {
         Some(table)
     }
 
-    /// One of some words; `or` is what else the setting may be, which this is not.
+    /// One of some words; `or` lists the other kinds of value that the setting may have.
     pub(crate) fn word<T: Copy>(self, words: &[(&str, T)], or: &str) -> Option<T> {
         let either = |quote: &str| {
             let words = words.iter().map(|(word, _)| format!("{quote}{word}{quote}"));
@@ -145,7 +145,7 @@ pub(crate) trait Field {
     /// The keys within, if this is a section.
     const KEYS: &'static [SettingKey] = &[];
 
-    /// Reads a value; reports what is wrong and then gives nothing.
+    /// Reads a value; reports its errors and then gives nothing.
     fn read(at: At<'_>) -> Option<Self::Plain>;
 
     /// The value where no file says it; reports it where one must.
@@ -194,8 +194,8 @@ impl SettingKey {
         self.field.replace('_', "-")
     }
 
-    /// The first sentence of what it is, as part of another: without the capital of a word, but
-    /// `P - L` stays.
+    /// The first sentence of its description, as part of another sentence: without the capital of a
+    /// word, but `P - L` stays.
     fn brief(&self) -> String {
         let first = self.doc.split(". ").next().unwrap_or_default().trim_end_matches('.');
         let mut chars = first.chars();
@@ -282,7 +282,7 @@ pub(crate) fn section_json<const N: usize>(
     let given = keys.iter().zip(values).filter_map(|(key, value)| Some((key.name(), value?)));
     let mut given: Vec<_> = given.collect();
     // Results have always begun with the times and energies of reads and programs, and ended with
-    // what is not said of every drive.
+    // settings that only some drives have.
     let order = ["read", "program", "levels", "", "shift", "pages", "energy", "workload"];
     given.sort_by_key(|(key, _)| order.iter().position(|known| known == key).unwrap_or(3));
     given.into_iter().collect()
@@ -465,7 +465,7 @@ pub(crate) fn all_of(words: &[String]) -> String {
     one_of(&words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>(), "and")
 }
 
-/// Declares types of values: what they are in the resolved drive, their schema, how they are written
+/// Declares types of values: their form in the resolved drive, their schema, how they are written
 /// and how they are read.
 macro_rules! values {
     ($($kind:ty $([$keys:expr])? => $plain:ty, $schema:expr, $emit:expr, $read:expr;)*) => {$(
@@ -580,7 +580,8 @@ impl<T: Field<Plain: PartialEq>> Field for ByPageType<T> {
     }
 }
 
-/// Declares quantities, which are text with a unit: what one is, a unit, and the pattern of a text.
+/// Declares quantities, which are text with a unit: a description of each, a unit, and the pattern
+/// of a text.
 macro_rules! quantities {
     ($($kind:ty: $what:literal, $unit:literal, $pattern:literal;)*) => { values! {$(
         $kind => $kind, json!({ "type": "string", "pattern": concat!(r"^\s*", $pattern, r"\s*$") }),

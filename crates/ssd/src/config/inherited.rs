@@ -82,7 +82,7 @@ impl Search<'_> {
         places.iter().all(elsewhere).then(|| (node, first.name()))
     }
 
-    /// The tree with the defaults in place of what is inherited at a path.
+    /// The tree with the defaults in place of the inherited settings at a path.
     fn without(&self, path: &str) -> TomlTable {
         let (mut tree, mut high) = (self.defaults.clone(), self.merged.tree.clone());
         high.remove(path);

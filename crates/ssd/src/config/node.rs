@@ -223,7 +223,7 @@ pub(crate) fn read_value(place: TextPlace, log: &Log) -> Node {
     }
 }
 
-/// A text, or what of it begins at `shift`, on its way into a tree.
+/// A text, or its rest from `shift` on, on its way into a tree.
 struct Reading<'a> {
     text: &'a Arc<Text>,
     shift: usize,
@@ -278,7 +278,7 @@ fn whole(n: &DeInteger<'_>) -> Result<i64, IntErrorKind> {
     i64::from_str_radix(n.as_str(), n.radix()).map_err(|e| *e.kind())
 }
 
-/// Whether a value on the command line is what it looks like, and not text.
+/// Whether a value on the command line has the type that it appears to have, and is not text.
 fn is_sound(value: &DeValue<'_>) -> bool {
     match value {
         DeValue::Integer(n) => !matches!(whole(n), Err(IntErrorKind::InvalidDigit)),

@@ -56,13 +56,13 @@ const CAPACITY: [&str; 3] = ["ftl.over-provisioning", "ftl.spare-factor", "ftl.l
 /// The keys of the cells that every drive asks for.
 const ALWAYS: [&str; 3] = ["model", "endurance", "recovery"];
 
-/// Makes the drive of all layers. `None` if something is wrong; `log` says what.
+/// Makes the drive of all layers. `None` if there are errors, which are in `log`.
 pub(crate) fn resolve(
     mut merged: Merged,
     supplier: Option<&dyn Supplier>,
     log: &Log,
 ) -> Option<Drive> {
-    // Until all layers were one, what was not there was not missing.
+    // Until all layers were one, an absent setting was not yet missing.
     drop(log.take_missing());
     // A section without keys says nothing.
     let says = |(key, _): &(String, _)| merged.tree.at(&format!("energy.{key}")).is_some();
@@ -206,8 +206,8 @@ pub(crate) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// A setting or a section, or what it is where no file has it: what is wrong with it has been
-    /// said.
+    /// A setting or a section, or its default if no file has it. Its errors have been reported
+    /// before.
     pub(crate) fn take<T: Field>(&self, path: &str) -> Option<T::Plain> {
         match self.tree.at(path) {
             Some(node) => T::read(At { node, path, log: &Log::default() }),
@@ -227,7 +227,7 @@ impl Work<'_> {
         Some(&node.place).filter(|place| place.text.origin != Origin::Default)
     }
 
-    /// An error about settings, with what to say at each, the culprit first.
+    /// An error about settings, with the remark to print at each, the culprit first.
     fn error(
         &self,
         kind: ConfigErrorKind,
@@ -870,7 +870,7 @@ impl Work<'_> {
     }
 }
 
-/// Rounds down, but not for what binary fractions lose: 0.9 of 10 pages are 9.
+/// Rounds down, but not for the loss of binary fractions: 0.9 of 10 pages are 9.
 fn whole_pages(pages: f64) -> u64 {
     let near = pages.round();
     if (pages - near).abs() < 1e-6 { near as u64 } else { pages.floor() as u64 }

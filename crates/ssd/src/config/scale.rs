@@ -153,8 +153,8 @@ impl Scale {
         self.rho(self.whole_blocks, self.whole_logical_pages, 0.0)
     }
 
-    /// How much the planes' shares of the data vary, as a share of the data of a plane: each program goes
-    /// to whichever plane is free.
+    /// How much the planes' shares of the data vary, as a share of the data of a plane: each
+    /// program goes to a plane that is free.
     fn variation(&self, blocks: u32) -> f64 {
         self.drawn
             .map_or(0.0, |units| (self.whole_rho() * f64::from(blocks) * units).sqrt().recip())

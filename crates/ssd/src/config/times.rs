@@ -18,7 +18,7 @@ pub(crate) fn spread<T: Copy>(values: &[T]) -> [T; 4] {
 }
 
 impl Work<'_> {
-    /// The times, and what reading with more sensings takes.
+    /// The times, and the time of a read with more sensings.
     pub(crate) fn timing(&self, reliability: Option<&Reliability>) -> Option<(Timing, SoftReads)> {
         let given = |path| self.tree.at(path).is_some() || self.log.is_broken(path);
         if !given("timing.levels") && !given("timing.physics") {

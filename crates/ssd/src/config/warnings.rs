@@ -135,7 +135,7 @@ impl Drive {
         ))
     }
 
-    /// Blocks of a plane beyond what the drive exports.
+    /// Blocks of a plane beyond those for the exported capacity.
     fn spare_blocks(&self) -> f64 {
         self.spare_factor * self.geometry.blocks_per_plane() as f64
     }

@@ -12,7 +12,7 @@ use nand::{BlockStates, DieId, Each};
 use std::ops::SubAssign;
 
 impl Device {
-    /// Takes what is under way off the counts: on dies, in their second registers, or interrupted.
+    /// Takes the work under way off the counts: on dies, in their second registers, or interrupted.
     pub(crate) fn forget_begun(&mut self, states: &BlockStates, now: Time) {
         let begun: Vec<(DieId, u32)> = (0..self.dies.len())
             .map(DieId::new)

@@ -286,8 +286,8 @@ impl Cells {
         self.inherited.get(slot.index()).map_or(own, |before| either_wrong(*before, own))
     }
 
-    /// Senses a page once, for a move inside its plane: at what rate the bits are wrong that are written
-    /// elsewhere.
+    /// Senses a page once, for a move inside its plane. Returns the bit error rate of the data that
+    /// is written elsewhere.
     pub(crate) fn sense(&mut self, target: &Target, now: Time) -> f32 {
         let rber = self.rber(target, now);
         self.disturbs[target.block] += 1;

@@ -36,7 +36,7 @@ impl Device {
         Some(heads.lane(pick(heads.views())))
     }
 
-    /// Whether operations go in the order in which they came, whatever they are.
+    /// Whether operations go in the order in which they came, for operations of any kind.
     #[inline]
     pub(crate) fn goes_by_arrival(&self) -> bool {
         self.first_come && !self.apart
@@ -50,8 +50,8 @@ impl Device {
         d.heads_of(&self.ops, d.mask & !IDLE).all(|(_, first)| first > seq)
     }
 
-    /// Whether more than what waits decides what goes next: something may stand behind the lanes, or the
-    /// order goes by how long operations have waited.
+    /// Whether the next operation depends on more than the waiting ones. One may stand behind the
+    /// lanes, or the order goes by how long operations have waited.
     #[inline]
     pub(crate) fn chooses_apart(&self) -> bool {
         self.apart

@@ -1,4 +1,4 @@
-//! Dies: what runs, what waits, and how long each source has kept them busy.
+//! Dies: running and waiting operations, and how long each source has kept the dies busy.
 
 use super::lane::Lane;
 use crate::ops::{NONE, Ops, PageOp, Spent, less, more};
@@ -87,7 +87,7 @@ impl PassedOver {
     }
 }
 
-/// How long a die was busy, and with what.
+/// How long a die was busy, by source.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Busy {
     /// With commands of each source.
@@ -128,7 +128,7 @@ pub(crate) enum Phase {
     Beginning,
     /// The channel and the array; the data goes out afterwards.
     Sensing,
-    /// The same of what goes to a cache register afterwards.
+    /// The same for data that goes to a cache register afterwards.
     SensingBeside,
     /// Has sensed, and waits for its turn on the channel, or for the cache register.
     Sensed,
@@ -157,7 +157,7 @@ pub(crate) struct Die {
     pub(super) running: u32,
     pub(super) command: Command,
     pub(super) started: Time,
-    /// Up to the start of what runs now.
+    /// Up to the start of the running command.
     pub(super) busy: Busy,
 }
 
@@ -350,8 +350,8 @@ impl Die {
         }
     }
 
-    /// An operation begins to wait here: from its account comes what the die had been busy with
-    /// so far, the running operation's part included.
+    /// An operation begins to wait here: the busy time of the die so far comes off its account,
+    /// including the running operation's part.
     #[inline]
     pub(super) fn begin_wait(&self, spent: &mut Spent, now: Time) {
         let Busy { by_source, suspend } = &self.busy;
@@ -368,7 +368,7 @@ impl Die {
         }
     }
 
-    /// The wait is over: what the die has been busy with since goes to the account.
+    /// The wait is over: the busy time of the die since its start goes to the account.
     #[inline]
     pub(super) fn end_wait(&self, spent: &mut Spent) {
         let Busy { by_source, suspend } = &self.busy;
@@ -389,7 +389,8 @@ impl Die {
         }
     }
 
-    /// How long it was busy up to an instant after which nothing has happened, what runs included.
+    /// How long it was busy up to an instant after which nothing has happened, including the
+    /// running operation.
     pub(crate) fn busy_until(&self, at: Time) -> Busy {
         let mut busy = self.busy;
         if self.phase != Phase::Idle {

@@ -1,4 +1,4 @@
-//! The flash side in time: dies with their lanes, channels, and what a command takes.
+//! The flash side in time: dies with their lanes, channels, and the times of a command.
 //!
 //! A page operation costs one event; a read over a modelled bus two, because its transfer can only
 //! be scheduled when the data is there. Commands and programs have their turn on the channel fixed
@@ -97,9 +97,10 @@ pub(crate) struct Device {
     passed: Vec<PassedOver>,
     /// Present where dies can be interrupted.
     suspension: Option<Box<Suspension>>,
-    /// Dies can be interrupted, or take in what they program next.
+    /// Dies can be interrupted, or take in the data of their next program.
     attends: bool,
-    /// There may be more to choose from than what waits, or more to know of it.
+    /// There may be more operations to choose from than the waiting ones, or the choice needs more
+    /// facts.
     apart: bool,
     /// Operations are always served in order of arrival.
     first_come: bool,
@@ -249,7 +250,7 @@ impl Device {
         }
     }
 
-    /// Background work of a job has become urgent: what waits of it moves to the jobs' lane.
+    /// Background work of a job has become urgent: its waiting operations move to the jobs' lane.
     #[cold]
     pub(crate) fn promote(&mut self, owner: Owner) {
         for die in 0..self.dies.len() {

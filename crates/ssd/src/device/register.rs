@@ -31,7 +31,7 @@ enum State {
     /// Waits for its turn on the channel.
     Waiting,
     Sending,
-    /// Takes in what is programmed next.
+    /// Takes in the data of the next program.
     Loading,
     /// Has it.
     Loaded,
@@ -64,9 +64,9 @@ pub(super) struct Registers {
 pub(crate) enum Turned {
     /// Nothing.
     Nothing,
-    /// It may take in what is programmed next.
+    /// It may take in the data of the next program.
     Free,
-    /// It has sent what was read.
+    /// It has sent the data of a read.
     Sent(Finished),
 }
 
@@ -184,7 +184,7 @@ impl Device {
         programs.then_some(d.running)
     }
 
-    /// A die takes in what it programs next.
+    /// A die takes in the data of its next program.
     pub(crate) fn load(&mut self, clock: &mut Clock, die: DieId, op: u32, command: Command) {
         let parts = self.timing.bus.segments(&command);
         let started = clock.now;
@@ -192,7 +192,7 @@ impl Device {
         *self.register(die) = Register { state: State::Loading, op, command, started };
         let d = &mut self.dies[die];
         d.mask |= LOADED;
-        // Its wait has ended, and what runs was part of it.
+        // Its wait has ended, and the running command was part of that wait.
         let (source, ran) = (d.command.source, started - d.started);
         self.of_command(op, |device, op| {
             more(&mut device.ops[op].spent.queue[source], ran);
@@ -200,7 +200,7 @@ impl Device {
         clock.plan(Actor::Register(die), end);
     }
 
-    /// The die goes on with what is in its register, when it is there.
+    /// The die goes on with the operation in its register, when its data is there.
     pub(super) fn take_loaded(&mut self, clock: &mut Clock, die: DieId) {
         let register = *self.register(die);
         let d = &mut self.dies[die];

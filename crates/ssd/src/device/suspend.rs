@@ -1,9 +1,9 @@
 //! Programs and erases that make way for reads of the host.
 //!
-//! A command that is interrupted is a value beside its die: the command with what is left of it. The
-//! array stops, the die takes `pause` until it can take reads, and `resume` before the array goes on. A
-//! die holds one such command, and does nothing but reads of the host meanwhile: so it is among the
-//! heads from which the order policy picks, beside reads.
+//! An interrupted command is a value outside its die: the command with the time that it still
+//! needs. The array stops, the die takes `pause` until it can take reads, and `resume` before the
+//! array goes on. A die holds one such command, and does nothing but reads of the host meanwhile:
+//! so it is among the heads from which the order policy picks, beside reads.
 //!
 //! When a read comes, the operation on the die runs until it may be interrupted:
 //!
@@ -35,13 +35,13 @@ pub struct Suspends {
 struct OfDie {
     /// The first of its operations; `NONE`: nothing is interrupted.
     op: u32,
-    /// The command with what is left of it.
+    /// The command with the time that it still needs.
     command: Command,
     /// When it would be done if it were not interrupted.
     end: Time,
     /// How often it was interrupted.
     times: u32,
-    /// When it went on: what the die runs was interrupted before only if it began then.
+    /// When it went on: the running command was interrupted before only if it began then.
     resumed: Option<Time>,
     /// A read has come while it could not be interrupted, and is to interrupt it as soon as it can.
     asked: bool,
@@ -93,8 +93,8 @@ impl Device {
         self.suspension.is_some()
     }
 
-    /// A read has come to a die that is busy: what runs there makes way, if it can and `may`, who is told
-    /// what runs and what came.
+    /// A read has come to a die that is busy: the running command makes way, if it can and `may`.
+    /// `may` is given the running operation and the read.
     #[cold]
     pub(crate) fn interrupt(
         &mut self,
@@ -195,7 +195,8 @@ impl Device {
         clock.plan(Actor::Die(die), now + pause);
     }
 
-    /// A die goes on with what stands behind its lanes: what was interrupted, or what is in its register.
+    /// A die goes on with the operation behind its lanes: the interrupted one, or the one in its
+    /// register.
     #[cold]
     pub(crate) fn go_on_with(&mut self, clock: &mut Clock, die: DieId, lane: usize) {
         if lane == PAUSED_LANE { self.resume(clock, die) } else { self.take_loaded(clock, die) }
@@ -273,12 +274,12 @@ impl Device {
         }
     }
 
-    /// The first operation of what is interrupted on a die.
+    /// The first operation of the interrupted command on a die.
     pub(super) fn paused(&self, die: DieId) -> u32 {
         self.suspension.as_ref().map_or(NONE, |s| s.dies[die].op)
     }
 
-    /// A read goes before what is interrupted: the die looks round anew after it.
+    /// A read goes before the interrupted command: the die chooses anew after it.
     pub(super) fn looks_again(&mut self, die: DieId) {
         if let Some(s) = &mut self.suspension {
             s.dies[die].looked = false;

@@ -219,8 +219,8 @@ impl Device {
         }
     }
 
-    /// Programming a chain of slots. Data that stay in the die cross no channel; what a register holds
-    /// of another page leaves it first.
+    /// Programming a chain of slots. Data that stay in the die cross no channel; data of another
+    /// page in a register leaves it first.
     #[inline(never)]
     fn program(&mut self, states: &BlockStates, op: u32, source: Source) -> Command {
         let (mut longest, mut pages_in) = (Dur::ZERO, 0);

@@ -61,8 +61,8 @@ impl Demand {
         Self::of_numbers(bytes, &pages)
     }
 
-    /// The demand of given numbers of bytes in each second, and of the pages that these touch:
-    /// what [`Demand::columns`] gave.
+    /// The demand of given numbers of bytes in each second, and of the pages that these touch. It
+    /// is the inverse of [`Demand::columns`].
     pub fn of_numbers(bytes: &[f64], pages: &[f64]) -> Result<Self, DemandError> {
         if bytes.len() != pages.len() {
             return Err(DemandError::Columns(bytes.len(), pages.len()));

@@ -54,10 +54,11 @@ const FIVE_YEARS: Dur = Dur::secs(5 * 365 * 86_400);
 /// How it went.
 #[derive(Clone, Debug)]
 pub struct Forecast {
-    /// When the flash was worn out, in seconds, and what had been programmed by then, in bytes.
-    /// The model goes on to the target all the same, as if the drive did.
+    /// When the flash was worn out, in seconds, and the bytes that had been programmed by then. The
+    /// model goes on to the target all the same, as if the drive did.
     pub worn_out: Option<(f64, f64)>,
-    /// The same if each cycle counts by the rest that came before it, whatever the mean is.
+    /// The same if each cycle counts by the rest that came before it, and the mean rest does not
+    /// matter.
     pub worn_out_locally: Option<(f64, f64)>,
     /// These rests.
     pub rests: Rests,

@@ -120,7 +120,7 @@ impl Ledger {
         }
     }
 
-    /// The end: counts what is open.
+    /// The end: counts the stop and the delay that are still open.
     pub(super) fn close(&mut self) {
         if self.stop > 0.0 {
             self.end_stop();

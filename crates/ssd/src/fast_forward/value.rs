@@ -1,4 +1,4 @@
-//! The result as JSON: what was simulated, what extrapolated, and what came out.
+//! The result as JSON: simulated values, extrapolated values, and conclusions.
 
 use super::Measured;
 use super::demand::Demand;

@@ -278,8 +278,8 @@ impl Feeder {
 
     #[inline]
     fn push_open<D: DriveInterface>(&mut self, drive: &mut D, request: &Request) {
-        // While this one is served, what the next writes over comes: where it lies, the map entry says,
-        // which came while the one before was served.
+        // While this one is served, the cache loads the data that the next request overwrites. The
+        // map entry gives its place, and was loaded while the request before was served.
         if let Some([next, others @ ..]) = self.inbox.batch.get(self.inbox.at..) {
             drive.prefetch_copy(next.offset);
             if let Some(after) = others.first() {
@@ -303,7 +303,7 @@ impl Feeder {
         self.note_done(drive);
     }
 
-    /// Pushes what the closed loops ask for, one request of each by turns.
+    /// Pushes the next requests of the closed loops, one request of each by turns.
     #[cold]
     #[inline(never)]
     fn push_closed<D: DriveInterface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
@@ -372,7 +372,7 @@ impl Feeder {
 
 /// The calls of a run, in the order of a turn. With an arbiter, the arbiter does all this.
 impl Feeder {
-    /// Plans the first arrival and pushes what arrives at once.
+    /// Plans the first arrival and pushes the requests that arrive at once.
     pub(crate) fn start<D: DriveInterface>(
         &mut self,
         drive: &mut D,
@@ -393,7 +393,7 @@ impl Feeder {
         }
     }
 
-    /// Takes note of what is done since it was last asked.
+    /// Takes note of the requests completed since the last call.
     #[inline]
     pub(crate) fn collect<D: DriveInterface>(&mut self, drive: &mut D) {
         if let Some(arbiter) = &mut self.arbiter {

@@ -19,7 +19,7 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// The epoch of what comes now.
+    /// The epoch of data that comes now.
     #[inline]
     pub(crate) fn current(&self) -> u32 {
         self.current
@@ -32,7 +32,7 @@ impl Barrier {
         self.current
     }
 
-    /// Something comes on behalf of what is in an epoch, and not safe itself.
+    /// A copy of data in an epoch comes, and is itself not safe.
     #[inline]
     pub(crate) fn join(&mut self, epoch: u32) {
         *self.left(epoch) += 1;

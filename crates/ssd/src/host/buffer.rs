@@ -26,12 +26,13 @@ pub(crate) struct PageParts(u128);
 impl PageParts {
     pub(crate) const ALL: Self = Self(u128::MAX);
 
-    /// The parts of a page of `size` bytes that lie wholly within a range of it: what a write gives.
+    /// The parts of a page of `size` bytes that lie wholly within a range of it: those that a write
+    /// provides.
     pub(crate) fn within(from: u64, to: u64, size: u64) -> Self {
         Self::range((from * 128).div_ceil(size), to * 128 / size)
     }
 
-    /// The parts that a range touches: what a read needs.
+    /// The parts that a range touches: those that a read needs.
     pub(crate) fn touched(from: u64, to: u64, size: u64) -> Self {
         Self::range(from * 128 / size, (to * 128).div_ceil(size))
     }
@@ -210,7 +211,7 @@ impl Buffer {
         })
     }
 
-    /// Whether what is in it is lost with the power.
+    /// Whether its data is lost with the power.
     pub(crate) fn is_volatile(&self) -> bool {
         self.volatile
     }
@@ -339,8 +340,8 @@ impl Buffer {
         hit
     }
 
-    /// The host gave a page up: what was not sent of it never will be. Returns the epoch of a page
-    /// that left.
+    /// The host trimmed a page: data of it that was not sent never will be. Returns the epoch of a
+    /// page that left.
     pub(crate) fn trim(&mut self, lpn: Lpn) -> Option<u32> {
         let place = self.places.remove(&lpn)?;
         // Also copies that take no more writes, before this one.
@@ -423,7 +424,7 @@ impl Buffer {
         self.taken == 0
     }
 
-    /// Writes that only wait for what they wrote to be in flash.
+    /// Writes whose only wait is for their data to be in flash.
     pub(crate) fn unanswered(&self) -> usize {
         self.unanswered as usize
     }

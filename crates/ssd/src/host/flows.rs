@@ -139,7 +139,8 @@ impl Arbiter {
         }
     }
 
-    /// Reads what has arrived, and the next request of each flow where times do not say.
+    /// Reads the requests that have arrived, and the next request of each flow if times do not
+    /// decide.
     fn read(&mut self, source: &mut dyn RequestSource, now: Time) -> Result<(), Interrupted> {
         let by_time = matches!(self.mode, HostMode::Timestamps | HostMode::Shifted);
         while let Some(next) = self.inbox.peek(source)? {
@@ -219,7 +220,7 @@ impl Arbiter {
             let head = HeadView { flow, weight, prio, arrived, bytes, inside };
             let at = heads.partition_point(|other| other.flow < flow);
             match heads.get_mut(at).filter(|other| other.flow == flow) {
-                // Of a flow that comes from several places, what came first.
+                // If a flow comes from several places, the request that came first.
                 Some(other) if arrived < other.arrived => (*other, of[at]) = (head, number),
                 Some(_) => {}
                 None => {
@@ -231,7 +232,7 @@ impl Arbiter {
         (self.heads, self.of) = (heads, of);
     }
 
-    /// The arbiter chooses, and what it chose goes in.
+    /// The arbiter chooses a request, which goes in.
     fn admit<D: DriveInterface>(&mut self, drive: &mut D, now: Time) {
         self.line_up(now);
         let chosen = self.policy.pick(&self.heads, now);
@@ -294,7 +295,7 @@ impl Arbiter {
         self.horizon = now;
     }
 
-    /// Takes note of what is done since it was last asked.
+    /// Takes note of the requests completed since the last call.
     #[cold]
     pub(crate) fn collect<D: DriveInterface>(&mut self, drive: &mut D) {
         while let Some(done) = drive.take_done() {

@@ -1,9 +1,9 @@
 //! The host interface: the controller, whose cores take commands, and the link, which carries data.
 //! Both serve in order of arrival.
 //!
-//! A command goes through a core before anything else happens to it. Data of a write then go over the
-//! link, page by page, before their pages enter; data of a read go over it as each page is there. A
-//! command without data is itself what the link carries.
+//! A command goes through a core before anything else happens to it. Data of a write then go over
+//! the link, page by page, before their pages enter; data of a read go over it as each page is
+//! there. If a command has no data, the link carries the command itself.
 
 use super::Class;
 use crate::config;
@@ -30,8 +30,8 @@ pub(crate) enum Passed {
     Out(u32),
 }
 
-/// Something on its way: when it is through, its place among those that are through at the same time,
-/// what it is, and when it came.
+/// A passing command or its data: when it is through, its place among those that are through at the
+/// same time, its kind, and when it came.
 type OnItsWay = Reverse<(Time, u64, Passed, Time)>;
 
 /// Time of a command.
@@ -162,7 +162,8 @@ impl HostInterface {
         }
     }
 
-    /// Adds what a request spent before its pages to the account of its time. Returns how much it is.
+    /// Adds the time that a request spent before its pages to the account of its time. Returns how
+    /// much it is.
     pub(crate) fn book(&self, id: u32, spent: &mut Spent) -> Dur {
         let OfCommand { controller, link } =
             self.commands.get(id as usize).copied().unwrap_or_default();

@@ -35,6 +35,6 @@ pub(crate) trait DriveInterface {
     /// Loads the map entry of the first page of a request that comes soon into the processor's cache.
     fn prefetch(&self, offset: u64);
 
-    /// Loads into the processor's cache what changes when that page is written over.
+    /// Loads into the processor's cache the entries that change when that page is written over.
     fn prefetch_copy(&self, offset: u64);
 }

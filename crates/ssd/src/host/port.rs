@@ -1,5 +1,6 @@
-//! The way into and out of the write buffer: one transfer after the other, at the buffer's rate, and
-//! each answered after its latency. A request without data is itself what is transferred.
+//! The way into and out of the write buffer: one transfer after the other, at the buffer's rate,
+//! and each answered after its latency. If a request has no data, the request itself is
+//! transferred.
 
 use crate::config;
 use crate::server::Server;

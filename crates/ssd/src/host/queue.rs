@@ -1,5 +1,5 @@
 //! The requests inside the drive, from the moment when it takes them in to their completion, and
-//! what is counted of them.
+//! their counts.
 
 use super::{Barrier, ByLatency};
 use crate::ops::{Course, NONE, Spent, behind};
@@ -102,7 +102,7 @@ pub(crate) struct Inside {
     pub(crate) flow: u8,
     /// A write that is done when it survives a loss of power.
     pub(crate) forced: bool,
-    /// Some of what it read could not be corrected.
+    /// Some of the data that it read could not be corrected.
     pub(crate) failed: bool,
     /// The epoch of writes that a write belongs to (see [`Barrier`]).
     pub(crate) epoch: u32,
@@ -155,8 +155,8 @@ pub struct Completion {
     pub latency: Dur,
     /// The flow that it belongs to.
     pub flow: u8,
-    /// Some of what it read could not be corrected. Nobody notes that unless [`Sim::report_safe`] was
-    /// called.
+    /// Some of the data that it read could not be corrected. Nobody notes that unless
+    /// [`Sim::report_safe`] was called.
     ///
     /// [`Sim::report_safe`]: crate::sim::Sim::tell_safe
     pub failed: bool,
@@ -348,7 +348,7 @@ impl Requests {
         self.free = id;
     }
 
-    /// A request is about to be done: what is counted of its flow, where there are flows.
+    /// A request is about to be done: the counts of its flow, if there are flows.
     pub(crate) fn complete_in_flow(&mut self, id: u32, spent: &Spent, now: Time) {
         let &Inside { arrived, class, flow, bytes, .. } = self.get(id);
         if let Some(flow) = self.stats.flows.get_mut(usize::from(flow)) {

@@ -1,4 +1,4 @@
-//! Requests as columns: a workload that is converted, or what came to a session.
+//! Requests as columns: a workload that is converted, or the requests of a session.
 
 use super::{CHUNK, Column, Values};
 use kernel::Prio;

@@ -151,7 +151,7 @@ impl Recorder {
         self.series.pass_quiet(now);
     }
 
-    /// The run is over: hands over what is left.
+    /// The run is over: hands over the rest.
     pub(crate) fn finish<K: PolicyTypes>(
         mut self,
         drive_view: &DriveView<'_>,

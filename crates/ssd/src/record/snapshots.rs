@@ -219,7 +219,7 @@ pub(super) fn words<K: PolicyTypes>(ftl: &Ftl<K>) -> Words {
     Words { states: State::ALL.map(State::name).to_vec(), roles }
 }
 
-/// A block of the flash: what lies in one plane of a block of the FTL.
+/// A block of the flash: the part of a block of the FTL in one plane.
 #[derive(Copy, Clone)]
 struct Part {
     of: BlockId,

@@ -13,7 +13,7 @@ pub(crate) struct EnergyUse {
     pub(super) program: f64,
     pub(super) erase: f64,
     pub(super) reprogram: f64,
-    /// `None`: the drive does not say what it takes.
+    /// `None`: the drive does not specify this energy.
     pub(super) transfer: Option<f64>,
     pub(super) idle: Option<f64>,
     pub(super) by_source: Each<Source, f64>,
@@ -74,7 +74,7 @@ impl EnergyUse {
             used.by_source[source] += joules;
         }
         if let Some(suspend) = drive.suspend {
-            // The power of what is interrupted, for as long as that takes.
+            // The power of the interrupted command, for as long as the suspend takes.
             let each = (suspend.pause + suspend.resume).as_secs_f64();
             let erasing = energy.erase.as_joules() / timing.erase.as_secs_f64();
             for source in Source::ALL {

@@ -1,7 +1,7 @@
 //! From counts to results: the one place that divides.
 //!
-//! The shape is that of `floatgate.run/2`; every key is always present, and what was not computed
-//! is null.
+//! The shape is that of `floatgate.run/2`; every key is always present, and a value that was not
+//! computed is null.
 
 mod energy;
 mod evidence;
@@ -65,12 +65,12 @@ impl Report {
         &self.value
     }
 
-    /// How often something waited, by what for.
+    /// How often requests waited, by the reason of the wait.
     pub fn waits(&self) -> WaitStats {
         self.waits
     }
 
-    /// Fills in what only the caller can measure.
+    /// Fills in the wall times, which only the caller can measure.
     pub fn set_timing(&mut self, took: WallTimes) {
         let speed = Speed::of(took, self.page_operations, self.served);
         self.value["timing"] = speed.value();

@@ -14,7 +14,7 @@ pub(crate) enum ValueShape {
     Number,
     Text,
     Flag,
-    /// Anything: settings, or what a policy counts.
+    /// Anything: settings, or the counters of a policy.
     Free,
     List(Box<Self>),
     /// A value for each name of a list.
@@ -35,7 +35,7 @@ pub(crate) struct TableDecl {
 /// One key of a table.
 pub(crate) struct KeyDecl {
     pub(crate) name: &'static str,
-    /// The unit of the numbers here and below; empty for plain numbers and for what is not a number.
+    /// The unit of the numbers here and below; empty for plain numbers and for other values.
     pub(crate) unit: &'static str,
     pub(crate) about: &'static str,
     pub(crate) kind: TypeDecl,
@@ -51,7 +51,7 @@ pub(crate) struct TypeDecl {
     pub(crate) optional: bool,
 }
 
-/// Since when results have a key, and what a result of an earlier version has in its place.
+/// Since when results have a key, and the value that stands for it in earlier results.
 #[derive(Copy, Clone, PartialEq)]
 pub(crate) enum Since {
     /// The first version that stored results.
@@ -262,8 +262,8 @@ impl<N: Called, T: Declared> Declared for ByName<N, T> {
 
 /// Declares a table: a struct whose fields are the keys, in the order of the result.
 ///
-/// The first paragraph says what the table has. Each field has its meaning as a comment, its type,
-/// its unit if it has one, and `later 0` or `later null` if results of earlier versions lack it.
+/// The first paragraph describes the table. Each field has its meaning as a comment, its type, its
+/// unit if it has one, and `later 0` or `later null` if results of earlier versions lack it.
 macro_rules! table {
     ($(#[doc = $doc:literal])+ struct $table:ident {
         $($(#[doc = $about:literal])+ $field:ident: $type:ty $(, $unit:literal)?

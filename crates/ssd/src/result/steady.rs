@@ -32,7 +32,7 @@ pub(crate) struct Steadiness<'a> {
     halves: Option<[Stretch; 2]>,
     /// Bytes of pages that the host's writes took, for each byte that it wrote.
     inflation: f64,
-    /// Pages programmed for each that the host wrote, beside what collection moves.
+    /// Pages programmed for each that the host wrote, without those that collection moves.
     padded: f64,
     remedy: Remedy,
 }
@@ -156,8 +156,8 @@ impl<'a> Steadiness<'a> {
         }
     }
 
-    /// Write amplifications between which that of the long run lies, by what ageing and the run
-    /// showed; `None` if nothing was written.
+    /// The bounds of write amplification in the long run, as ageing and the run showed; `None` if
+    /// nothing was written.
     pub(crate) fn range(&self) -> Option<[f64; 2]> {
         if self.whole.host_pages == 0 {
             return None;
@@ -179,7 +179,7 @@ impl<'a> Steadiness<'a> {
                 high = high.max(waf * (1.0 + STEADY));
             }
         }
-        // Nothing programs less than what the host writes.
+        // No drive programs less than the host writes.
         Some([low.max(self.padded), high].map(|waf| self.in_bytes(waf)))
     }
 

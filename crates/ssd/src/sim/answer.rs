@@ -8,7 +8,7 @@ use kernel::Dur;
 use nand::{Cause, Source};
 
 impl<K: PolicyTypes> Sim<K> {
-    /// A host page operation is done in the drive; what was read still has to go to the host.
+    /// A host page operation is done in the drive; the data of a read still has to go to the host.
     #[inline(always)] // as `enter`
     pub(super) fn page_done(&mut self, op: u32, owner: Owner) {
         if self.host_interface.is_some() {

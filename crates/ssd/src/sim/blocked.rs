@@ -1,5 +1,5 @@
-//! Reads that wait for pages of blocks at their read limit, by page: when some pages may be read again,
-//! only those who wait for these are looked at.
+//! Reads that wait for pages of blocks at their read limit, by page. If pages may be read again,
+//! only the reads that wait for these are examined.
 
 use ftl::Lpn;
 use std::collections::{BTreeMap, VecDeque};

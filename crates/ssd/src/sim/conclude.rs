@@ -34,7 +34,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// A command is off its die. Other dies may act on what follows; this one starts nothing before it
+    /// A command is off its die. Other dies may then act; this one starts nothing before it
     /// chooses, unless a job of its own goes on.
     #[inline(always)] // from two places, of which one is never hot
     fn conclude(&mut self, die: DieId, done: &Finished) {
@@ -71,7 +71,7 @@ impl<K: PolicyTypes> Sim<K> {
     /// The command was one step of a job, whose operation comes alone.
     #[inline(always)] // as `conclude`
     fn conclude_step(&mut self, die: DieId, id: JobId, op: u32) {
-        // 3. The FTL takes note, and says what the job does next.
+        // 3. The FTL takes note, and returns the job's next step.
         let slots = self.slots_looked_for(op);
         let awaited = self.waits.awaits_refresh() && self.are_awaited(&slots);
         let stepped = self.step_job(die, id, op, true);
@@ -178,7 +178,7 @@ impl<K: PolicyTypes> Sim<K> {
         })
     }
 
-    /// The cells take note of what was done, and blocks that could not be read are taken out of
+    /// The cells take note of the operation, and blocks that could not be read are taken out of
     /// service.
     #[inline(never)]
     fn age_cells(&mut self, mut op: u32) {

@@ -12,8 +12,8 @@ use nand::DieId;
 pub(super) enum Stepped {
     /// It has begun one on the die that asked.
     Began,
-    /// It has one for the die that asked, which goes by arrival and is about to choose: what came before may
-    /// go first.
+    /// It has one for the die that asked, which goes by arrival and is about to choose: an
+    /// operation that came before may go first.
     InHand(u32),
     /// It waits in a lane, is elsewhere, or is over.
     Away,

@@ -1,5 +1,5 @@
-//! The work that is left when a run is over: collection and other jobs that have begun, and what they
-//! lead to until the drive is at rest.
+//! The work that is left when a run is over: collection and other jobs that have begun, and the
+//! jobs that follow from them until the drive is at rest.
 //!
 //! A result counts up to the end of the run, so this work is measured apart, by doing it.
 

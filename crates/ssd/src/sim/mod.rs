@@ -59,7 +59,7 @@ use workload::{Loop, Request, RequestSource};
 pub enum Turn {
     /// The time that it was given has come.
     Reached,
-    /// Something is done: [`Sim::take_done`] says what.
+    /// An operation is done: see [`Sim::take_done`].
     Done,
     /// Nothing will happen any more unless requests come; or no more can come, and the host's are done.
     Idle,
@@ -228,7 +228,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.clock.next().map(|(at, _)| at)
     }
 
-    /// Lets time pass until `until`, or until something is done, whichever comes first. Events at
+    /// Lets time pass until `until`, or until something is done, if that is earlier. Events at
     /// `until` itself come before or after, in the order in which they were planned.
     pub fn advance(&mut self, until: Option<Time>) -> Turn {
         if until != self.wakes_at() {
@@ -308,7 +308,7 @@ impl<K: PolicyTypes> Sim<K> {
         there.then(|| Lpn::from_u32(lpn as u32))
     }
 
-    /// Serves all requests of a source, and then what they set off.
+    /// Serves all requests of a source, and then the jobs that follow from them.
     pub fn run(
         &mut self,
         source: &mut dyn RequestSource,
@@ -339,7 +339,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.feeder.take().expect("nothing else runs")
     }
 
-    /// The feeder comes back, with what the report says of it.
+    /// Returns the feeder, with the facts for the report.
     pub(crate) fn give_back(&mut self, feeder: Feeder) {
         self.feeder = Some(feeder);
     }
@@ -376,8 +376,7 @@ impl<K: PolicyTypes> Sim<K> {
 
     // ── The end ─────────────────────────────────────────────────────────────────────────────────
 
-    /// Whether the host has nothing more to ask, everything is answered, and what was written is in
-    /// flash.
+    /// Whether the host has no more requests, all are answered, and all written data is in flash.
     fn host_is_done(&self) -> bool {
         let empty = self.buffer.as_ref().is_none_or(Buffer::is_empty);
         self.closed && self.requests.inside() == 0 && empty
@@ -407,7 +406,7 @@ impl<K: PolicyTypes> Sim<K> {
             && !self.ftl.has_ready()
     }
 
-    /// Writes that only wait for what they wrote to be in flash.
+    /// Writes whose only wait is for their data to be in flash.
     fn unanswered(&self) -> usize {
         self.buffer.as_ref().map_or(0, Buffer::unanswered)
     }
@@ -452,7 +451,7 @@ impl<K: PolicyTypes> Sim<K> {
         )
     }
 
-    // ── What came of it ─────────────────────────────────────────────────────────────────────────
+    // ── Results ─────────────────────────────────────────────────────────────────────────────────
 
     /// The simulated time.
     #[inline]
@@ -491,8 +490,8 @@ impl<K: PolicyTypes> Sim<K> {
         self.watch.course.halves(Stretch::of(&self.ftl.counts()))
     }
 
-    /// When the run was over: the last request was done, and so was the last program of what the
-    /// buffer held; or the drive's life ended. Everything is counted up to then.
+    /// When the run was over: the last request was done, and so was the last program of the
+    /// buffer's data; or the drive's life ended. Everything is counted up to then.
     pub fn end(&self) -> Time {
         self.worn_out_at().or(self.watch.over_at).unwrap_or(self.clock.now)
     }
@@ -547,7 +546,8 @@ impl<K: PolicyTypes> Sim<K> {
         self.device.cells.as_deref()
     }
 
-    /// Pages that a read found past what the code corrects; none, where the cells are not modelled.
+    /// Pages that a read found with more errors than the code corrects; none if the cells are not
+    /// modelled.
     pub fn uncorrectable_reads(&self) -> u64 {
         self.cells().map_or(0, |cells| cells.counts().uncorrectable.total())
     }

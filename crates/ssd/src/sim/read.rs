@@ -53,7 +53,8 @@ impl<K: PolicyTypes> Sim<K> {
                 self.answer_from_memory(op);
                 return;
             }
-            // Dies by turns, also for those who read one part of each page, or all its parts at once.
+            // Dies by turns, also for workloads that read one part of each page, or all its parts
+            // at once.
             let geometry = self.ftl.geometry();
             let (lpn, parts) = (lpn.as_u32(), geometry.slots_per_page());
             let die = DieId::from_u32((lpn / parts + lpn % parts) % geometry.dies() as u32);

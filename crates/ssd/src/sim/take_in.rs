@@ -66,7 +66,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// Plans what comes first through the controller, over the link or through the buffer's port.
+    /// Plans the next event of the controller, the link or the buffer's port.
     pub(super) fn plan_port(&mut self) {
         let host_interface =
             self.host_interface.as_ref().and_then(|host_interface| host_interface.next());

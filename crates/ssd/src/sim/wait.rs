@@ -25,21 +25,21 @@ pub(crate) enum Condition {
     Refresh,
     /// The end of a read-modify-write of its page.
     Page(Lpn),
-    /// A place in the write buffer, for what is written of a page.
+    /// A place in the write buffer, for the written part of a page.
     Room(Data),
-    /// A program on its way, of the page that a read wants. The time is accounted for by what the
-    /// die does meanwhile.
+    /// A program on its way, of the page that a read wants. The time is accounted for by the work
+    /// of the die meanwhile.
     Program(DieId),
 }
 
-/// How often something waited, by what for.
+/// How often requests waited, by the reason of the wait.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct WaitStats {
     /// Host page writes for a free block.
     pub space: u64,
     /// The longest of these waits, in ns.
     pub space_longest: u64,
-    /// The longest that a page which the host wrote waited behind collection, whatever it waited for, in
+    /// The longest that a page which the host wrote waited behind collection, for any reason, in
     /// ns.
     pub gc_longest: u64,
     /// Host page reads for the refresh of their block.
@@ -80,7 +80,8 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// Nothing waits. `by_page`: it will be asked which pages are written by what waits for space.
+    /// Nothing waits. `by_page`: callers will ask which pages are written by operations that wait
+    /// for space.
     pub(crate) fn new(dies: usize, by_page: bool) -> Self {
         Self {
             space: VecDeque::new(),
@@ -204,14 +205,14 @@ impl Waits {
         self.pages.len()
     }
 
-    /// The page is free again: those who waited for it, in order.
+    /// The page is free again: the operations that waited for it, in order.
     pub(crate) fn unlock(&mut self, lpn: Lpn) -> VecDeque<u32> {
         let waiters = self.pages.remove(&lpn).unwrap_or_default();
         self.page_operations -= waiters.len();
         waiters
     }
 
-    /// The page is locked again, by the first of those who waited: the others do as before.
+    /// The page is locked again, by the first of the waiting operations: the others wait as before.
     pub(crate) fn keep(&mut self, lpn: Lpn, waiters: VecDeque<u32>) {
         let queue = self.pages.get_mut(&lpn).expect("the page is locked");
         debug_assert!(queue.is_empty(), "who came later stands before who waited");
@@ -240,13 +241,13 @@ impl Waits {
         self.room.len()
     }
 
-    /// The first of them, and what it writes of its page.
+    /// The first of them, and the part of its page that it writes.
     pub(crate) fn first_for_room(&self) -> Option<(u32, Data)> {
         self.room.front().copied()
     }
 
-    /// The first of them has its place; how long it waited, which is accounted for by what the page
-    /// went through whose place it takes.
+    /// The first of them has its place. Returns how long it waited; the page that gave up this
+    /// place accounts for that time.
     pub(crate) fn release_first_for_room(&mut self, ops: &Ops, now: Time) -> Dur {
         let (op, _) = self.room.pop_front().expect("it was the first");
         now - ops[op].since

@@ -164,7 +164,7 @@ impl Fresh {
 pub struct Stretch {
     /// Pages that the host wrote.
     pub host_pages: u64,
-    /// Pages programmed, whatever for.
+    /// Pages programmed, for any reason.
     pub programs: u64,
     /// Blocks that garbage collection made writable again.
     pub reclaimed: u64,
@@ -213,7 +213,7 @@ impl RunCourse {
     /// Sets a mark, and says after how many requests the next is due.
     pub(crate) fn mark(&mut self, counts: &Counts) -> u64 {
         if self.marks.len() == MOST {
-            // Every second one goes, the first of them; what stays is twice as far apart.
+            // Every second one goes, beginning with the first; the others are twice as far apart.
             let mut odd = true;
             self.marks.retain(|_| {
                 odd = !odd;

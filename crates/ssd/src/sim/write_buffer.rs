@@ -1,4 +1,4 @@
-//! The write buffer: what goes into it, through its port, and from it to flash.
+//! The write buffer: its port, the pages in it, and their way to flash.
 
 use super::Sim;
 use super::wait::Condition;
@@ -140,7 +140,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.start_jobs();
     }
 
-    /// The host has nothing more to ask: what the buffer holds, or still takes, is sent to flash.
+    /// The host has no more requests: all data in the buffer, or on its way in, is sent to flash.
     #[cold]
     pub(super) fn empty_buffer(&mut self) {
         let Some(buffer) = &mut self.buffer else { return };
@@ -182,8 +182,8 @@ impl<K: PolicyTypes> Sim<K> {
         self.buffer.as_ref().expect("a buffer").line(place)
     }
 
-    /// Free places go to the writes that wait for them, in order; what made them free spent its time
-    /// like this.
+    /// Free places go to the writes that wait for them, in order; `last` is the time that the page
+    /// which freed the place spent.
     fn fill_room(&mut self, last: &Course) {
         while let Some((op, data)) = self.waits.first_for_room() {
             let Some(place) = self.place_in_buffer(op, data, false) else { return };

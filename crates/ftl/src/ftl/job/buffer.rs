@@ -86,7 +86,7 @@ impl<D> JobBuffer<D> {
         std::mem::swap(&mut self.read, &mut self.apart);
     }
 
-    /// It waits again, before what of that page was not programmed.
+    /// It waits again, ahead of the pages that were not programmed.
     fn put_back(&mut self) {
         std::mem::swap(&mut self.read, &mut self.apart);
         self.read.append(&mut self.apart);
@@ -330,7 +330,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let mut given_back = None;
         match &mut job.task {
             Task::Collect(_) => job.after = After::Place { to },
-            // The block may be erased meanwhile, so what was read is no longer worth anything.
+            // The block may be erased meanwhile, so the pages read from it are dropped.
             Task::Plan(run) => {
                 let first = job.buffer.read.pages().map(|from| geometry.split(from).1).min();
                 job.buffer.read.retain(|_| false);

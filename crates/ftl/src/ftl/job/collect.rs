@@ -1,4 +1,4 @@
-//! Garbage collection: which block is reclaimed next, and for whom.
+//! Garbage collection: the choice of the next block to reclaim, and of the source that needs it.
 
 use super::crew::Lead;
 use super::pace::Need;

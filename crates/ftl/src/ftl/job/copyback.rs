@@ -37,8 +37,8 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(super) fn decide_copyback(&mut self, id: JobId, from: Ppn, slots: u32) {
         let Some(copyback) = &self.jobs.copyback else { return };
         let whole = copyback.times[from] < copyback.limit && slots == self.space.unit();
-        // The plane has lent its last block, as what the victim before left fits the open one. It comes
-        // back when that is programmed, so nothing goes ahead of it.
+        // The plane has lent its last block, because the rest of the victim before fits the open
+        // one. It comes back when that is programmed, so nothing goes ahead of it.
         let job = self.jobs.get(id);
         let behind = job.buffer.has_unfinished() && self.space.free_blocks(job.plane) == 0;
         let allowed = whole && !behind;
@@ -80,7 +80,7 @@ impl<K: PolicyTypes> Ftl<K> {
         job.data_out = !job.buffer.is_empty();
     }
 
-    /// A block has been erased: what it will hold has not been moved.
+    /// A block has been erased: its future pages have not been moved.
     #[cold]
     pub(super) fn forget_copies(&mut self, block: BlockId) {
         let geometry = self.space.geometry;

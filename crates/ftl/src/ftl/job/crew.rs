@@ -2,10 +2,10 @@
 //! by side.
 //!
 //! The leader is a collector, or a plan that reclaims. Each block that holds pages has a *member*
-//! that reads them. Pages that were read wait in the leader's program buffer, and the member that
-//! fills a program unit programs it, wherever the frontier is. Meanwhile a successor goes on reading:
-//! otherwise a die would wait for programs of others. When the pages have left, each block is erased
-//! by a member of its own, and the last one ends the life of the superblock.
+//! that reads them. Pages that were read wait in the leader's program buffer. The member that fills
+//! a program unit programs it, at any frontier. Meanwhile a successor goes on reading: otherwise a
+//! die would wait for programs of others. When the pages have left, each block is erased by a
+//! member of its own, and the last one ends the life of the superblock.
 //!
 //! Parity is written here, too: its operation needs no pages, and its place is known at once.
 
@@ -35,7 +35,7 @@ pub(super) struct Crew {
     pub(super) of: Option<JobId>,
     /// Members of the crew that it leads.
     members: u32,
-    /// Of these, the ones that program what they have read.
+    /// Of these, the ones that program the pages they have read.
     programming: u32,
     /// A member of a plan's crew has found no slot: the superblock is given back.
     short: bool,
@@ -89,7 +89,7 @@ impl<K: PolicyTypes> Ftl<K> {
         id
     }
 
-    /// A leader goes on. `None`: with what its task says.
+    /// A leader goes on. `None`: as its task specifies.
     #[inline(never)]
     pub(super) fn lead_on(&mut self, id: JobId, now: Time) -> Option<Next> {
         loop {
@@ -122,7 +122,8 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// The members have moved what they could. `None`: the leader looks again at what its task says.
+    /// The members have moved all the pages that they could. `None`: the leader consults its task
+    /// again.
     fn moved_all(&mut self, id: JobId, lead: Lead, now: Time) -> Option<Next> {
         let Lead { superblock, dest, needed_by } = lead;
         let collects = matches!(self.jobs.get(id).task, Task::Collect(_));
@@ -255,8 +256,8 @@ impl<K: PolicyTypes> Ftl<K> {
         next
     }
 
-    /// A member has read slots of a page. They wait in the buffer whatever one command programs: a page
-    /// of another member may go first.
+    /// A member has read slots of a page. They wait in the buffer even if one command could program
+    /// them: a page of another member may go first.
     #[inline(never)]
     pub(super) fn member_read(
         &mut self,
@@ -291,8 +292,8 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// There is no slot for what a job moves. Whether that ends it: it is a member of a plan's crew, and
-    /// the whole superblock is given back when the others have ended.
+    /// There is no slot for the page that a job moves. Whether that ends it: it is a member of a
+    /// plan's crew, and the whole superblock is given back when the others have ended.
     #[cold]
     pub(super) fn is_short(&mut self, id: JobId) -> bool {
         let Some(leader) = self.jobs.get(id).crew.of else { return false };

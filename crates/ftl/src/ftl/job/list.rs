@@ -309,7 +309,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.spawn_plan(plan);
     }
 
-    /// Takes a block out of service because a page of it could not be read: what is valid moves
+    /// Takes a block out of service because a page of it could not be read. Its valid pages move
     /// away, and the block is retired when it is empty. Each plane empties one such block at a
     /// time; the others go when garbage collection or another failure comes to them.
     pub fn mark_bad(&mut self, block: BlockId) {

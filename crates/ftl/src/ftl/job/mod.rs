@@ -122,7 +122,7 @@ impl Leaving {
 /// The continuation after the operation of a job or, without an operation, the next step.
 #[derive(Copy, Clone)]
 enum After<D> {
-    /// The task says what comes next.
+    /// The task decides the next step.
     Nothing,
     /// The slots that are being read, of a page in all planes of its block, are to be written elsewhere.
     Read { to: Dest },
@@ -155,7 +155,7 @@ pub struct Job<D> {
     pub hold: Hold,
     /// The data that it reads or programs stay in the die on the way.
     copyback: bool,
-    /// A register holds a page that the channel has to take out before what the job programs next.
+    /// A register holds a page that must leave over the channel before the job's next program.
     data_out: bool,
     /// The operation that it has wanted last.
     operation: Operation,
@@ -206,11 +206,11 @@ impl<D> Job<D> {
 }
 
 impl<K: PolicyTypes> Ftl<K> {
-    /// Takes an operation of a job back that was carried out. Returns what the job wants next.
+    /// Takes an operation of a job back that was carried out. Returns the job's next request.
     ///
     /// # Panics
     ///
-    /// It has failed: what then is to be done is not decided yet.
+    /// The operation has failed: the FTL has no reaction to failed operations yet.
     pub fn job_concluded(
         &mut self,
         id: JobId,
@@ -225,8 +225,8 @@ impl<K: PolicyTypes> Ftl<K> {
         next.unwrap_or_else(|| self.go_on(id, now))
     }
 
-    /// The next request of a job that starts, continues after it gave way, or has what it waited
-    /// for.
+    /// The next request of a job that starts, continues after it gave way, or no longer has to
+    /// wait.
     pub fn next(&mut self, id: JobId, now: Time) -> Next {
         let next = match self.jobs.get(id).after {
             After::Nothing if self.jobs.get(id).crew.leads => self.lead_on(id, now),
@@ -448,8 +448,8 @@ impl<K: PolicyTypes> Ftl<K> {
         leaving
     }
 
-    /// Decides what a block that is being emptied becomes. For a second generation only those pages
-    /// move that it needs the place of.
+    /// Decides the next state of a block that is being emptied. For a second generation only those
+    /// pages move that it needs the place of.
     #[cold]
     fn choose_life(&mut self, leaving: &mut Leaving) {
         let block = leaving.block;

@@ -1,12 +1,12 @@
 //! How fast garbage collection goes that the host can wait for: as the host writes.
 //!
 //! Collection for the host works while a die is otherwise idle, and the host goes first. That is
-//! enough as long as a plane can lend the host a block.
-//! Otherwise two numbers decide. The *headroom* is what the host's open block still takes. The *work*
-//! is the pages to move until a block can be lent again. From then on each page that the host
-//! writes is worth twice `work / headroom` moves. So the host still goes first for half of the headroom.
-//! The collector is *late* once the work exceeds the worth of the headroom. It then goes before the
-//! host, by as many moves as the host's pages are worth. No write waits for a whole block of moves.
+//! enough as long as a plane can lend the host a block. Otherwise two numbers decide. The
+//! *headroom* is the number of slots left in the host's open block. The *work* is the pages to move
+//! until a block can be lent again. From then on each page that the host writes is worth twice
+//! `work / headroom` moves. So the host still goes first for half of the headroom. The collector is
+//! *late* once the work exceeds the worth of the headroom. It then goes before the host, by as many
+//! moves as the host's pages are worth. No write waits for a whole block of moves.
 //!
 //! If the host's pages may go to any plane, one that has no headroom left is passed over. There a
 //! collector goes before the host only if no plane can lend a block, and those of all planes together are late.
@@ -40,7 +40,7 @@ struct Schedule {
     lead: i64,
     /// Somebody waits for space here: the collector goes before the host until there is some.
     awaited: bool,
-    /// The valid pages of the last victim, and what it gave back.
+    /// The valid pages of the last victim, and the space that it gave back.
     victim: (u32, u32),
     /// The plane cannot lend the host a block.
     short: bool,
@@ -82,7 +82,8 @@ impl GcPace {
         self.planes[plane].victim = (valid, gain.max(1));
     }
 
-    /// The valid pages of the last victim, and what it gave back; no pages before the first.
+    /// The valid pages of the last victim, and the space that it gave back; no pages before the
+    /// first.
     pub(super) fn victim(&self, plane: PlaneId) -> (u32, u32) {
         self.planes[plane].victim
     }
@@ -170,7 +171,7 @@ mod tests {
         }
     }
 
-    /// A new victim makes a page worth more if it has to be, and otherwise what it was.
+    /// A new victim raises the worth of a page if necessary, and otherwise leaves it as it was.
     #[test]
     fn what_a_page_is_worth_rises_until_a_block_can_be_lent() {
         let mut pace = GcPace::of(1, 1, false);

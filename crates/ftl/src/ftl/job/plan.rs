@@ -175,7 +175,7 @@ impl<K: PolicyTypes> Ftl<K> {
         PlanStage::Lead
     }
 
-    /// Makes a partly written block complete. `Some`: what to wait for before it is.
+    /// Makes a partly written block complete. `Some`: the condition to wait for first.
     fn seal(&mut self, block: BlockId, now: Time) -> Option<JobCondition> {
         let block = self.space.geometry.superblock_of(block);
         match self.space.blocks.state(block) {

@@ -1,6 +1,6 @@
-//! How long the drive lasts: from what a run showed of wear, write amplification and errors to
-//! bytes, years and chances. `simulated` is what the run did; everything else extrapolates it, at
-//! the run's rate of writing and its write amplification.
+//! How long the drive lasts: from a run's wear, write amplification and errors to bytes, years and
+//! chances. `simulated` has the values of the run; everything else extrapolates them, at the run's
+//! rate of writing and its write amplification.
 //!
 //! Terms are those of JESD218: TBW in bytes of 10^12 to the terabyte, drive writes per day, UBER,
 //! retention at the end of the rated cycles.
@@ -440,8 +440,9 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let drive_sets_the_pace = drive.host.mode != HostMode::Timestamps || sim.overload().is_some();
     let cycles_take = bounds.map(|[low, high]| {
         let (least, most) = (hours_of(high, served), hours_of(low, next));
-        // A drive that is written as fast as it can programs as much whatever it is for: with more to
-        // move, less is written. The run's own rate of programs then counts, too.
+        // A drive that is written as fast as it can programs at the same rate for host and moves
+        // together: with more to move, less is written. The run's own rate of programs then counts,
+        // too.
         let own = waf.filter(|_| drive_sets_the_pace).map(|waf| hours_of(waf, seconds));
         let known = OWN_PACE[usize::from(!steadiness.collected())];
         own.map_or([least, most], |own| [least.min(own / known), most.max(own * known)])
@@ -511,7 +512,7 @@ struct All {
     exported: f64,
     /// Bytes that the host wrote.
     written: f64,
-    /// How many times what the part programmed the whole drive did.
+    /// The programs of the whole drive as a multiple of those of the part.
     times: f64,
 }
 
@@ -633,7 +634,8 @@ fn mean_erases<K: PolicyTypes>(ftl: &Ftl<K>) -> f64 {
     erases.iter().map(|n| f64::from(*n)).sum::<f64>() / erases.len() as f64
 }
 
-/// Warnings about the model of the cells: what had no effect, and what must not be trusted.
+/// Warnings about the model of the cells: settings that had no effect, and results that must not be
+/// trusted.
 // Long for its sentences: one warning after the other.
 pub(super) fn warn<K: PolicyTypes>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Warn<'_>) {
     let r = &drive.reliability;

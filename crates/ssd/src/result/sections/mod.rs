@@ -1,8 +1,8 @@
 //! The sections of a result: a list, in the order of the JSON.
 //!
 //! A section is a file here and its name in the list below. The name is the key of the result. The
-//! file has `ABOUT`, what the section is about; `Section`, the type of its value; and `of`, a function
-//! of the evidence that makes it.
+//! file has `ABOUT`, the description of the section; `Section`, the type of its value; and `of`, a
+//! function of the evidence that makes it.
 
 use super::evidence::Evidence;
 use super::shape::{Declared, KeyDecl, Since, Written};

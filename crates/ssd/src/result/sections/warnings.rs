@@ -141,7 +141,7 @@ const SAMPLES_BEHIND: u64 = 10;
 /// Takes a warning: its code and its text.
 pub(crate) type Warn<'a> = &'a mut dyn FnMut(Code, String);
 
-/// Tells what it finds in the evidence: nothing, mostly.
+/// Warns about the evidence, if it finds a reason; mostly it finds none.
 type Rule<K> = fn(&Evidence<'_, K>, Warn<'_>);
 
 fn rules<K: PolicyTypes>() -> [Rule<K>; 20] {
@@ -374,7 +374,7 @@ fn unmapped_reads<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     }
 }
 
-/// Writes of parts of what is mapped, each with a read before it.
+/// Writes of parts of mapped pages, each with a read before it.
 fn partial_writes<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     let (reads, writes) = (e.stats.rmw_reads, e.counts.host_pages);
     if reads * 100 <= writes {
