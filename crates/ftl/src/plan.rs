@@ -15,7 +15,7 @@ impl StreamId {
     pub const GC: Self = Self(1);
     /// Cold data moved by wear levelling, onto the most worn free blocks.
     pub const WEAR: Self = Self(2);
-    /// Host writes of high priority, where an order policy serves them first.
+    /// Host writes of high priority, if an order policy serves them first.
     pub const HOST_HIGH: Self = Self(3);
     /// Streams that always exist; those of a policy follow.
     pub const BUILT_IN: usize = 4;
@@ -71,12 +71,12 @@ pub enum FreePick {
     OutsideFirst(Pool),
 }
 
-/// How a stream's blocks are chosen and used.
+/// The choice and use of a stream's blocks.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct StreamSpec {
     /// The role its blocks take on.
     pub role: Role,
-    /// The mode they are opened in, if they are erased blocks of another.
+    /// The mode in which they are opened, if they are erased blocks of another.
     pub mode: Mode,
     /// The pool of its blocks.
     pub pool: Pool,
@@ -145,7 +145,7 @@ pub enum Step {
     },
     /// In-place reprogramming to low density. The pages that it loses must have been copied by the
     /// step before. The step is dropped if some are valid when its turn comes, or if
-    /// [`ReadDisturb::may_reprogram`] says no.
+    /// [`ReadDisturb::may_reprogram`] returns false.
     Reprogram {
         /// The block.
         block: BlockId,
@@ -153,11 +153,11 @@ pub enum Step {
         surcharge: u16,
         /// The role that it has afterwards.
         role: Role,
-        /// Whether its read counter goes on, instead of beginning anew.
+        /// Whether its read counter goes on, instead of starting again at zero.
         keep_reads: bool,
     },
     /// [`Step::Reclaim`], if the block is still at its read limit. A plan whose steps may be
-    /// dropped ends with it, so that the reads which wait for the block are served.
+    /// dropped ends with it, so that reads waiting for the block are served.
     ReclaimAtLimit {
         /// The block.
         block: BlockId,
@@ -189,7 +189,7 @@ pub enum Hold {
 /// The steps that a policy returns, and how they are to be run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// The source of its flash operations: that of the family that is asked.
+    /// The source of its flash operations: the source of the family that is asked.
     pub(crate) source: Source,
     /// The steps, in order.
     pub steps: Vec<Step>,

@@ -2,7 +2,8 @@
 //!
 //! Blocks of a superblock are opened, collected and erased together. So state, role, stream, age
 //! and valid pages are those of the superblock. Its first block holds them, and any of its blocks
-//! may be asked; all of them have the state, which is asked most. Slots given away and reads on their way are those of the block alone.
+//! may be asked. Only the state is stored for every block, because it is read most. Slots given
+//! away and reads on their way are those of the block alone.
 
 use crate::{Role, StreamId};
 use kernel::{Idx, IndexVec, prefetch};
@@ -65,7 +66,7 @@ pub struct Blocks {
     pub(crate) role: IndexVec<BlockId, Role>,
     /// The stream that writes it.
     stream: IndexVec<BlockId, StreamId>,
-    /// The count of closings when it closed: the order of age.
+    /// The count of closings when it closed. It gives the order of age.
     pub(super) closed_at: IndexVec<BlockId, u32>,
     pub(super) closings: u32,
     /// Slots for data in a superblock.
@@ -241,7 +242,7 @@ impl Blocks {
         self.set_state(b, State::Moving);
     }
 
-    /// Gives the block back to the candidates, as old as it was.
+    /// Gives the block back to the candidates, with its former age.
     pub(crate) fn end_move(&mut self, b: BlockId) {
         debug_assert_eq!(self.state[b], State::Moving);
         self.rank[b] &= !OUT;

@@ -23,7 +23,7 @@ impl<S: Store> Space<S> {
         self.check_map(map)
     }
 
-    /// The same but for L2P and P2L.
+    /// The same without L2P and P2L.
     pub(crate) fn check_but_map(&self, map: &Map) -> Result<(), String> {
         self.check_blocks(map)?;
         self.check_planes()
@@ -257,7 +257,7 @@ mod tests {
 
     const PLANE: PlaneId = PlaneId::from_u32(0);
 
-    /// Space and a map that no FTL stands above: nobody asks a policy.
+    /// Space and a map without an FTL: no policy is asked.
     struct Drive {
         space: Space<Nothing>,
         map: Map,
@@ -286,7 +286,7 @@ mod tests {
             drive
         }
 
-        /// Gives a page a slot and programs it; in which block.
+        /// Gives a page a slot and programs it. Returns its block.
         fn write(&mut self, lpn: u32, stream: StreamId, source: Source) -> Option<BlockId> {
             let (space, tag) = (&mut self.space, Tag::of(source));
             let open = space.frontier(PLANE, stream, tag).or_else(|| {
