@@ -1,4 +1,4 @@
-//! The lists of names by which results count, as data for pages and documentation.
+//! The lists of names by which results are counted, as data for pages and documentation.
 
 use crate::host::Class;
 use nand::{Cause, Key, Level, Mode, Part, Source, reserved};

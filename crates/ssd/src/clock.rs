@@ -1,4 +1,4 @@
-//! Simulated time, and who acts next.
+//! Simulated time, and the next actor.
 //!
 //! The actors are fixed:
 //!
@@ -23,8 +23,8 @@ pub(crate) enum Actor {
     Gate,
     /// A policy has asked for this time.
     Timer,
-    /// A transfer into or out of the write buffer ends, or the link or the controller in front of it is
-    /// through with something.
+    /// A transfer into or out of the write buffer ends, or the link or the controller in front of
+    /// it has finished something.
     Port,
     /// Writes have waited long enough for others to be programmed with.
     ProgramBuffers,

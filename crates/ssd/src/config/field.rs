@@ -1,4 +1,4 @@
-//! How values are read from the tree, described in the schema and written again, by their type.
+//! How values are read from the tree, described in the schema and written back, by their type.
 //!
 //! One declaration of a section (see [`keys`](super::keys)) yields the struct, its reader with
 //! every error at once, the nearest key for a misspelt one, the echo, and the JSON Schema.
@@ -45,7 +45,7 @@ impl<'a> At<'a> {
     pub(crate) fn wrong_type<T>(self, expected: &str) -> Option<T> {
         let meant = match &self.node.value {
             Value::Text(text) if expected.ends_with("number") => number_meant(text),
-            // 1e6: a whole number that is not written as one.
+            // 1e6: a whole number in another notation.
             Value::Float(x) if expected == WHOLE => Some(*x),
             _ => None,
         };
@@ -55,12 +55,12 @@ impl<'a> At<'a> {
         self.refuse(ConfigErrorKind::Type, format!("must be {expected}"), found)
     }
 
-    /// A table, or a report that the value is not one.
+    /// A table. Reports an error if the value is not one.
     pub(crate) fn table(self) -> Option<&'a TomlTable> {
         self.node.table().or_else(|| self.wrong_type("a section"))
     }
 
-    /// A section's table, after a report of keys that it does not have.
+    /// A section's table. Reports keys that the section does not have.
     pub(crate) fn section(self, keys: &'static [SettingKey]) -> Option<&'a TomlTable> {
         let table = self.table()?;
         unknown_keys(table, self.path, &keys.iter().collect::<Vec<_>>(), self.log);
@@ -148,7 +148,7 @@ pub(crate) trait Field {
     /// Reads a value; reports its errors and then gives nothing.
     fn read(at: At<'_>) -> Option<Self::Plain>;
 
-    /// The value where no file says it; reports it where one must.
+    /// The value if no file has it. Reports an error if one must.
     fn absent(path: &str, log: &Log) -> Option<Self::Plain> {
         log.miss(path);
         None
@@ -168,7 +168,7 @@ pub(crate) struct SettingKey {
     /// The name of its field.
     pub(crate) field: &'static str,
     pub(crate) doc: &'static str,
-    /// The things that it can change, if they are fewer than all.
+    /// The things that it can change, if not all of them.
     pub(crate) reach: Option<Reach>,
     pub(crate) schema: fn() -> Json,
     /// The keys within, if it is a section.
@@ -179,12 +179,12 @@ pub(crate) struct SettingKey {
 /// the run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
-    /// The policies, or the facts about the drive that they are told. It changes a state only
+    /// The policies, or the facts about the drive that they are given. It changes a state only
     /// through their answers.
     Policies,
-    /// The requests. It changes a state only if that is made from them.
+    /// The requests. It changes a state only if the state is made from them.
     Requests,
-    /// The run and its report alone: filling and ageing never ask for it.
+    /// The run and its report alone: filling and ageing never use it.
     Run,
 }
 
@@ -288,9 +288,8 @@ pub(crate) fn section_json<const N: usize>(
     given.into_iter().collect()
 }
 
-/// Whether a value lies between the ends of a range. Reports a value that was given and does not.
-/// The problem is the message, with `{}` for the value, and the remark at the place, if that is not the
-/// ends.
+/// Whether a value lies within a range. Reports a given value that does not. The problem is the
+/// message, with `{}` for the value, and the remark at the place, if that is not the range itself.
 pub(crate) fn is_inside<T: PartialOrd + Display>(
     value: impl Into<Option<T>>,
     (least, most): (T, T),
@@ -309,8 +308,8 @@ pub(crate) fn is_inside<T: PartialOrd + Display>(
 
 /// Declares sections, each as a struct of the resolved drive.
 ///
-/// A key is a field, with its name in kebab-case: `name: Type`. It has `= value` if it need not be
-/// given and the defaults do not have it. It has `[least, most]` if not every value of the type is
+/// A key is a field, with its name in kebab-case: `name: Type`. It has `= value` if it may be left
+/// out and the defaults do not have it. It has `[least, most]` if not every value of the type is
 /// allowed (see [`is_inside`]), and its [`Reach`].
 macro_rules! settings {
     ($(
@@ -334,7 +333,7 @@ macro_rules! settings {
         $( impl $copy for $name {} )?
 
         impl $name {
-            /// The section from its table; keys that are not there are absent.
+            /// The section from its table. Keys that the table lacks take their defaults.
             pub(crate) fn of(table: &TomlTable, path: &str, log: &Log) -> Option<Self> {
                 $(
                     let (name, node) = table.field(path, stringify!($key));
@@ -396,7 +395,7 @@ macro_rules! settings {
     (@said $said:literal, $label:literal) => { ($said, $label) };
 }
 
-/// A value that a drive file says in one word.
+/// A value that a drive file gives as one word.
 pub(crate) trait Word: Copy + PartialEq + 'static {
     /// The words, in the order of the documentation.
     const WORDS: &'static [(&'static str, Self)];

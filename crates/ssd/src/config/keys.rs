@@ -24,9 +24,9 @@ use std::marker::PhantomData;
 use std::num::{NonZeroU32, NonZeroU64};
 use workload::{Flow, OutOfRange};
 
-/// An operation of the flash takes at most this long: more is a slip of the unit.
+/// The longest operation of the flash. A longer time is probably a mistake in its unit.
 pub(crate) const OPERATION_LIMIT: Dur = Dur::secs(60);
-/// Times up to which the equations of the cells are asked: beyond, nothing is known.
+/// The longest time for which the equations of the cells are used; beyond it, nothing is known.
 const LONGEST: Dur = Dur::secs(100 * 365 * 86_400);
 /// The greatest divisor of a scaled drive.
 const SMALLEST_SCALE: u32 = 1 << 20;

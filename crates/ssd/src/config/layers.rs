@@ -39,7 +39,7 @@ pub(crate) struct Merged {
     pub(crate) tree: TomlTable,
     /// The drive file.
     pub(crate) file: Arc<Text>,
-    /// Whether there is all that was inherited: else nothing is missing beside it.
+    /// Whether everything inherited was found. If not, missing settings are not reported.
     pub(crate) whole: bool,
     /// The source of each setting, in words.
     pub(crate) sources: BTreeMap<String, String>,
@@ -83,7 +83,7 @@ pub(crate) const WAYS: [Ways; 4] = [
     ),
 ];
 
-/// Gathers all layers. `None` if a text could not be read at all; `log` says why.
+/// Gathers all layers. Returns `None` if a text could not be read at all; the reason is in `log`.
 pub(crate) fn merge(
     layers: &Layers<'_>,
     supplier: Option<&dyn Supplier>,
@@ -151,8 +151,8 @@ struct Loader<'a> {
     whole: bool,
 }
 
-/// Sections that another chip replaces even where it does not have them: they are optional, and
-/// those of the chip before would be wrong.
+/// Sections that another chip replaces even if it lacks them: they are optional, and those of the
+/// chip before would be wrong.
 const OF_THE_CHIP: [&str; 2] = ["energy", "pages"];
 
 impl Loader<'_> {
@@ -161,7 +161,7 @@ impl Loader<'_> {
         Text::new(name, body, origin, self.texts)
     }
 
-    /// Adds a layer, with where its settings come from.
+    /// Adds a layer, with the source of its settings.
     fn add(&mut self, layer: TomlTable, sources: &Sources) {
         let from = |(path, _): (String, &KeyEntry)| {
             let source = sources.of(&path).to_owned();
@@ -171,8 +171,8 @@ impl Loader<'_> {
         put(&mut self.tree, layer);
     }
 
-    /// Adds a file on top of the files it inherits. `trail` has the names that led here, its own
-    /// last.
+    /// Adds a file on top of the files it inherits. `trail` has the names that led here, the file's
+    /// own last.
     fn file(&mut self, text: &Arc<Text>, chip: bool, trail: &mut Vec<String>) {
         let (mut table, wrong) = parse(text);
         if !wrong.is_empty() {
@@ -347,7 +347,7 @@ fn nested(keys: &[(&str, TextPlace)], value: Node) -> TomlTable {
     })
 }
 
-/// `KEY=VALUE`; the value is read as TOML where it is that, else as text.
+/// `KEY=VALUE`. The value is read as TOML if it is valid TOML, otherwise as text.
 fn set_argument(all: &TextPlace, log: &Log) -> Result<TomlTable, ConfigError> {
     let bad = |part, label| {
         Err(ConfigError::new(

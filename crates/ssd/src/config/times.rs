@@ -135,7 +135,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether anything could make use of a time for parts of pages.
+    /// Whether anything could use a time for parts of pages.
     fn partial_reads(&self, geometry: &Geometry) {
         let path = "timing.read-partial";
         if self.tree.at(path).is_none() {

@@ -1,7 +1,7 @@
 //! A cache register for the pages of a die: it senses one page while it sends another, and takes one in
 //! while it programs another.
 //!
-//! The register is a server beside its die with a place of its own on the agenda. A sensed read
+//! The register is a server beside its die, with an actor of its own on the clock. A sensed read
 //! goes there to be sent, and the die continues. While data is there, only reads and erases begin.
 //! A waiting program takes its data in while another is in the array. It begins when that is done,
 //! before anything else. Work in the array counts as the die's time. A page in the register waits
@@ -24,7 +24,7 @@ pub(super) const LOADED: u8 = 1 << LOADED_LANE;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum State {
     Free,
-    /// The die has begun to program, and the register is free when that is in the array.
+    /// The die has begun to program, and the register is free once the data is in the array.
     Emptying,
     /// Has a sensed page, and asks for the channel once the die has gone on.
     Sensed,
@@ -114,7 +114,7 @@ impl Device {
 
     // ── Reads ───────────────────────────────────────────────────────────────────────────────────
 
-    /// A die has sensed: the page goes to its register, if that is free.
+    /// A die has sensed: the page goes to its register, if the register is free.
     #[cold]
     pub(super) fn sensed(&mut self, clock: &mut Clock, die: DieId) {
         let now = clock.now;
@@ -138,7 +138,7 @@ impl Device {
         clock.plan(Actor::Register(die), end);
     }
 
-    /// The next work of a die needs the register, which still has data to send. So it waits.
+    /// The next work of a die needs the register, which still has data to send. So the die waits.
     #[cold]
     pub(super) fn holds_back(&mut self, clock: &mut Clock, die: DieId) -> bool {
         let verb = self.dies[die].command.verb;

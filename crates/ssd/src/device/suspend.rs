@@ -2,8 +2,8 @@
 //!
 //! An interrupted command is a value outside its die: the command with the time that it still
 //! needs. The array stops, the die takes `pause` until it can take reads, and `resume` before the
-//! array goes on. A die holds one such command, and does nothing but reads of the host meanwhile:
-//! so it is among the heads from which the order policy picks, beside reads.
+//! array goes on. A die holds one such command, and serves only reads of the host meanwhile. So the
+//! order policy picks between that command and the first reads.
 //!
 //! When a read comes, the operation on the die runs until it may be interrupted:
 //!
@@ -11,7 +11,7 @@
 //! * it must have had `min-progress` in the array since it was resumed,
 //! * an erase in loops ends the loop.
 //!
-//! It is left alone if it would be done by the time at which the die could read.
+//! An operation is not interrupted if it would be done by the time at which the die could read.
 
 use super::Device;
 use super::die::{PAUSED, PAUSED_LANE, Phase};
@@ -30,7 +30,7 @@ pub struct Suspends {
     pub erase: Each<Source, u64>,
 }
 
-/// An operation that is interrupted, or was.
+/// An operation that is or was interrupted.
 #[derive(Copy, Clone, Debug)]
 struct OfDie {
     /// The first of its operations; `NONE`: nothing is interrupted.
@@ -45,7 +45,7 @@ struct OfDie {
     resumed: Option<Time>,
     /// A read has come while it could not be interrupted, and is to interrupt it as soon as it can.
     asked: bool,
-    /// The die has looked round at the end of this instant, and no read has come.
+    /// The die has chosen at the end of this instant, and no read has come.
     looked: bool,
 }
 
@@ -136,8 +136,8 @@ impl Device {
         }
     }
 
-    /// When a command that ends at `end` can be interrupted, from now on; never, if it is done before the
-    /// die could read.
+    /// When a command that ends at `end` can be interrupted, from now on; `None` if it is done
+    /// before the die could read.
     fn interruption(&self, die: DieId, end: Time, now: Time) -> Option<Time> {
         let (s, command) = (self.suspension.as_ref()?, &self.dies[die].command);
         let from = Time::from_ns(end.as_ns() - command.array.as_ns());
@@ -151,7 +151,7 @@ impl Device {
         (at + s.settings.pause < end).then_some(at)
     }
 
-    /// The time of a die has come that interrupts a command or takes it up again.
+    /// The time has come for a die that interrupts a command or resumes it.
     #[cold]
     pub(super) fn act_on_paused(&mut self, clock: &mut Clock, die: DieId) {
         match self.dies[die].phase {
@@ -247,7 +247,7 @@ impl Device {
         }
     }
 
-    /// Dies were busy with suspends for at most as long as these took.
+    /// Checks that dies were busy with suspends for at most as long as these took.
     ///
     /// # Panics
     /// They were busy for longer.

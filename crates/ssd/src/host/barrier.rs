@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 pub(crate) struct Barrier {
     /// The number of the current epoch.
     current: u32,
-    /// The writes of it that are not safe.
+    /// Its writes that are not safe.
     open: u32,
-    /// The epochs before it that are not all safe, oldest first: how much is not, and the flush
-    /// that waits for it.
+    /// The earlier epochs that are not all safe, oldest first: the number of unsafe writes, and the
+    /// flush that waits for them.
     ended: VecDeque<(u32, u32)>,
 }
 
@@ -25,7 +25,7 @@ impl Barrier {
         self.current
     }
 
-    /// Something comes that is not safe. Returns its epoch.
+    /// A write comes that is not safe. Returns its epoch.
     #[inline]
     pub(crate) fn enter(&mut self) -> u32 {
         self.open += 1;
@@ -38,7 +38,7 @@ impl Barrier {
         *self.left(epoch) += 1;
     }
 
-    /// Something is safe. Returns whether a flush may be done.
+    /// A write is safe. Returns whether a flush may be done.
     #[inline]
     pub(crate) fn leave(&mut self, epoch: u32) -> bool {
         if epoch == self.current {
@@ -88,7 +88,7 @@ impl Barrier {
 mod tests {
     use super::*;
 
-    /// Against a list of every write and every flush, by random steps.
+    /// Compared with a list of every write and every flush, by random steps.
     #[test]
     fn a_flush_is_done_when_all_before_it_are_safe() {
         for seed in 0..200 {

@@ -130,12 +130,12 @@ impl HostInterface {
         self.on_their_way.push(Reverse((at, self.came, what, now)));
     }
 
-    /// When the first of all is through.
+    /// When the first of all transfers is through.
     pub(crate) fn next(&self) -> Option<Time> {
         self.on_their_way.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// The first of all is through now.
+    /// The first of all transfers is through now.
     pub(crate) fn pass(&mut self) -> Passed {
         let Reverse((at, _, what, came)) = self.on_their_way.pop().expect("something is planned");
         let took = at - came;
@@ -162,8 +162,8 @@ impl HostInterface {
         }
     }
 
-    /// Adds the time that a request spent before its pages to the account of its time. Returns how
-    /// much it is.
+    /// Adds the time that a request spent before its pages to the account of its time. Returns that
+    /// time.
     pub(crate) fn book(&self, id: u32, spent: &mut Spent) -> Dur {
         let OfCommand { controller, link } =
             self.commands.get(id as usize).copied().unwrap_or_default();
@@ -172,7 +172,7 @@ impl HostInterface {
         controller + link
     }
 
-    /// A page of a request is answered: of all, the last one's data count.
+    /// A page of a request is answered. The link time of its last page replaces that of the others.
     pub(crate) fn add_data(&mut self, id: u32, op: u32) {
         let data = self.data.get(op as usize).copied().unwrap_or_default();
         place(&mut self.commands, id).link = data;
@@ -189,7 +189,7 @@ fn place<T: Default + Clone>(list: &mut Vec<T>, at: u32) -> &mut T {
 }
 
 impl Controller {
-    /// The core that is free first takes a command. Returns when the command goes on.
+    /// The core that is free first takes a command. Returns when the command leaves it.
     fn take(&mut self, class: Class, bytes: Bytes, now: Time) -> Time {
         let &config::Controller { read, write, rate, read_latency, .. } = &self.settings;
         let (busy, more) =
@@ -209,7 +209,7 @@ impl Link {
         self.settings.rate.map_or(Dur::ZERO, |rate| rate.time(bytes).max(Dur::ns(1)))
     }
 
-    /// Carries a transfer that takes `takes`. Returns when it is there.
+    /// Carries a transfer of length `takes`. Returns when it ends.
     fn carry(&mut self, to_host: bool, takes: Dur, now: Time) -> Time {
         let full = self.settings.duplex == config::Duplex::Full;
         self.ways[usize::from(to_host && full)].take(now, takes) + self.settings.latency

@@ -40,7 +40,7 @@ impl Port {
         self.rate.is_some() || self.latency + self.access > Dur::ZERO
     }
 
-    /// A transfer of so many bytes begins behind those that are on their way.
+    /// A transfer of this many bytes begins behind those that are on their way.
     pub(crate) fn begin(&mut self, transfer: Transfer, bytes: Bytes, now: Time) {
         let takes = self.rate.map_or(Dur::ZERO, |rate| rate.time(bytes).max(Dur::ns(1)));
         self.queue.push_back((self.way.take(now, self.access + takes) + self.latency, transfer));

@@ -22,14 +22,14 @@ pub(crate) struct EnergyUse {
     pub(super) program_by_type: [f64; 4],
 }
 
-/// Pages of one type: the type, how many, and the joules of each.
+/// Pages of one type: the type, their number, and the joules of each.
 type Pages = (usize, u64, f64);
 
 impl EnergyUse {
     /// The energy of a run; `None` if the drive does not give the energy of its operations.
     ///
-    /// `span_seconds` is how long it lasted, until the last operation was done. A chip idles while
-    /// its dies do: each die for its share of the chip's idle power.
+    /// `span_seconds` is the time until the last operation was done. A chip idles while its dies
+    /// do: each die counts for its share of the chip's idle power.
     pub(crate) fn of(
         drive: &Drive,
         counts: &Counts,

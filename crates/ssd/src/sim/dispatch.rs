@@ -83,7 +83,8 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// A job's next operation starts on the die that chooses, unless something is to go before it.
+    /// A job's next operation starts on the die that chooses, unless another operation must go
+    /// before it.
     #[inline(always)] // from one place
     pub(super) fn continue_job(&mut self, die: DieId, op: u32) {
         if self.device.is_first(die, op) && self.device.is_next(self.ftl.array().state(), op) {
@@ -146,7 +147,8 @@ impl<K: PolicyTypes> Sim<K> {
     #[inline(always)]
     pub(super) fn begin(&mut self, die: DieId, op: u32) {
         self.bring_up_to_date(die, op);
-        // Not one command from both: that would be put together in memory and copied from there.
+        // Two branches instead of one command: that would be assembled in memory and copied from
+        // there.
         match self.device.plain_command(op) {
             Some(command) => self.device.start(&mut self.clock, die, op, command),
             None => self.begin_apart(die, op),
@@ -182,8 +184,8 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// The next program of a die that is programming takes in its data, if there is a register for
-    /// that. A job that keeps its die goes first.
+    /// The next program of a die that is programming takes in its data, if the register is free. A
+    /// job that keeps its die goes first.
     #[cold]
     pub(super) fn load_next(&mut self, die: DieId) {
         let Some(runs) = self.device.programming(die) else { return };

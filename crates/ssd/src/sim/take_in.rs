@@ -27,7 +27,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.clock.plan_or_clear(Actor::Gate, next);
     }
 
-    /// A request comes in: through the controller and the link, where there are such.
+    /// A request comes in, through the controller and the link if the drive has them.
     #[inline]
     pub(super) fn take_in(&mut self, id: u32) {
         if self.host_interface.is_some() {

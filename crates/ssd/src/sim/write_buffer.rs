@@ -101,7 +101,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// Sends pages from the buffer to flash, as many as its rule says.
+    /// Sends pages from the buffer to flash, according to its rule.
     pub(super) fn flush(&mut self) {
         while let Some(flush) =
             self.buffer.as_mut().and_then(|b| b.next_flush(self.waits.for_room()))
@@ -122,7 +122,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.enter_out_of_line(op);
     }
 
-    /// The host asks for everything written so far to survive a loss of power.
+    /// The host requests that everything written so far survive a loss of power.
     #[cold]
     pub(super) fn flush_all(&mut self, id: u32) {
         if self.requests.barrier.end(id) {
@@ -177,7 +177,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.flush();
     }
 
-    /// How the write that took a place in the buffer had waited for it.
+    /// The wait of the write that took a place in the buffer.
     fn line_of(&self, place: u32) -> Spent {
         self.buffer.as_ref().expect("a buffer").line(place)
     }

@@ -282,9 +282,9 @@ table! {
 }
 
 const HOUR: f64 = 3600.0;
-/// Collection takes reads and erases beside its programs, and a short run may contain more or less
-/// of it. The pace of a drive that sets it itself is known to the first factor if collection ran in
-/// the whole run, else to the second.
+/// Collection adds reads and erases to its programs, and a short run may contain more or less of
+/// them. If the drive itself sets the pace, that pace is known within the first factor if
+/// collection ran in the whole run, otherwise within the second.
 const OWN_PACE: [f64; 2] = [1.1, 1.5];
 
 /// A class of drives in JESD218. Data must be retained for `retention_hours` without power at the
@@ -357,7 +357,7 @@ impl CellModel {
         self.written.iter().map(|(volts, share)| mean(*volts) * share).sum()
     }
 
-    /// Hours for which all data keep; `None`: for ever, as far as the equations go.
+    /// Hours for which all data are retained; `None`: without limit, according to the equations.
     fn retention(&self, cycles: f64) -> Option<f64> {
         let limits = self
             .written
@@ -371,7 +371,7 @@ fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
-// Long for its numbers: each follows from those before it.
+// Long because of its numbers: each follows from those before it.
 pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, stats, steadiness, sim) = (e.drive, e.stats, e.steadiness, e.sim);
     let modelled = sim.cells();
@@ -430,8 +430,8 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     // The same between two write amplifications.
     let asked = drive.years.is_some() && !steady && seconds > 0.0 && all.written > 0.0;
     let bounds = steadiness.range().filter(|_| asked);
-    // Of a short run the collection after its last request is a part, and so is the time from its last
-    // request to the next, if there were one.
+    // For a short run, the collection after its last request counts, and so does the time from its
+    // last request to the next, if there were one.
     let served = (stats.end_ns as f64 * 1e-9).min(seconds);
     let n =
         drive.years.as_ref().and_then(|years| years.load).map_or(stats.generated, |l| l.requests);
@@ -462,7 +462,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
                 .map(|_| ends(years(recovered_by(least), least), years(recovered_by(most), most))),
         }
     });
-    // Whether the target is reached is known where both ends of the range agree.
+    // Whether the target is reached is known if both ends of the range agree.
     let reached = |by: &dyn Fn(f64) -> f64| {
         let by_ends = cycles_take.map(|ends| ends.map(|hours| by(at(hours)) <= rated));
         by_ends.and_then(|[one, other]| (one == other).then_some(one))
@@ -520,13 +520,13 @@ impl All {
     fn of(drive: &Drive, written: f64) -> Self {
         let years = drive.years.as_ref();
         let whole = years.map_or(drive, |years| &years.whole);
-        // The whole drive is written as fast as one scaled down, and is larger.
+        // The whole drive is written as fast as the scaled one, and is larger.
         let physical = whole.scale.as_ref().map_or_else(
             || whole.geometry.pages() as f64 * whole.geometry.page_size().get() as f64,
             |scale| scale.whole_flash().get() as f64,
         );
         let exported = whole.addresses().get() as f64;
-        // The part's share of the writes is an accident of which pages were drawn.
+        // The part's share of the writes depends on chance: on the pages that were drawn.
         let all = years.and_then(|years| years.load).map_or(written, |load| load.written as f64);
         Self {
             physical,
@@ -635,8 +635,7 @@ fn mean_erases<K: PolicyTypes>(ftl: &Ftl<K>) -> f64 {
 }
 
 /// Warnings about the model of the cells: settings that had no effect, and results that must not be
-/// trusted.
-// Long for its sentences: one warning after the other.
+/// trusted. Long because it has one warning after the other.
 pub(super) fn warn<K: PolicyTypes>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Warn<'_>) {
     let r = &drive.reliability;
     let Some(cells) = sim.cells() else {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 /// The subject of a section.
 pub(super) struct SectionAbout {
     text: &'static str,
-    /// The unit, of a section that is a single number.
+    /// The unit of a section that is a single number.
     unit: &'static str,
     since: Since,
 }

@@ -50,8 +50,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     }))
 }
 
-/// The counts of the mechanism for a policy.
-// Long for its list of families.
+/// The mechanism's own counts for a policy. Long because of its list of families.
 fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> Map<String, Json> {
     let (counts, waits) = (e.counts, e.sim.wait_stats());
     let programs = counts.program.total();
