@@ -81,7 +81,7 @@ fn errno(e: &io::Error) -> Errno {
 }
 
 const FLUSH: Request =
-    Request { at: Time::ZERO, offset: 0, len: 0, op: Op::Flush, prio: Prio::Normal, flow: 0 };
+    Request { at: Time::ZERO, offset: 0, len: 0, op: Op::Flush, prio: Prio::Normal, flow: 0, hint: 0 };
 
 impl Core {
     pub(crate) fn new(

@@ -414,6 +414,7 @@ impl Session {
                 op: Op::Flush,
                 prio: Prio::Normal,
                 flow: 0,
+                hint: 0,
             };
             if let Ok(at) = self.arrive(&request, u32::MAX) {
                 flush(&Request { at, ..request });

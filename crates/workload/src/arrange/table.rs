@@ -455,6 +455,7 @@ impl TableSource {
                 op: OPS[op as usize],
                 prio: Prio::Normal,
                 flow: 0,
+                hint: 0,
             }));
             for (r, time) in ready.iter_mut().zip(rows.time.unwrap_or_default()) {
                 r.at = Time::from_ns(time - base);

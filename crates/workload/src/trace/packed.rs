@@ -192,6 +192,7 @@ impl RequestSource for Unpacking {
                     op: head.op(),
                     prio: Prio::Normal,
                     flow: 0,
+                    hint: 0,
                 };
                 self.last = Last::of(&request);
                 batch.push(request);
@@ -243,6 +244,7 @@ mod tests {
                 op: OPS[rng.below(5) as usize],
                 prio: Prio::Normal,
                 flow: 0,
+                hint: 0,
             };
             assert!(packed.push(&request));
             requests.push(request);
@@ -258,7 +260,15 @@ mod tests {
             let at = Time::from_ns(100 * n);
             let (offset, len) = (n * 4096, 4096);
             let op = Op::Write;
-            assert!(packed.push(&Request { at, offset, len, op, prio: Prio::Normal, flow: 0 }));
+            assert!(packed.push(&Request {
+                at,
+                offset,
+                len,
+                op,
+                prio: Prio::Normal,
+                flow: 0,
+                hint: 0
+            }));
         }
         // A head and a time; the first of them has more, since it starts from nothing.
         let more = 2 + 2 + 1;
@@ -275,6 +285,7 @@ mod tests {
             op: Op::Trim,
             prio: Prio::Normal,
             flow: 0,
+            hint: 0,
         };
         let near = Request { offset: 1 << 60, len: 1, ..far };
         let mut packed = PackedRequests::default();

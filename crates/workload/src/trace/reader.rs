@@ -392,6 +392,7 @@ impl<P: Parser> Reader<P> {
             op: raw.op,
             prio: Prio::Normal,
             flow: self.flow_of_owner.flow_of(met),
+            hint: 0,
         }
     }
 

@@ -12,6 +12,7 @@ fn list(name: &str, n: u64, gap: u64) -> Box<dyn Workload> {
         op: Op::Write,
         prio: Prio::Normal,
         flow: 0,
+        hint: 0,
     });
     Box::new(List::new(name, requests.collect()).unwrap())
 }
@@ -98,7 +99,7 @@ fn flushes_belong_to_their_part() {
                 // Every third is a flush, beginning with the first.
                 let (op, offset, len) =
                     if i % 3 == 0 { (Op::Flush, 0, 0) } else { (Op::WriteFua, 4096 * i, 512) };
-                Request { at, offset, len, op, prio: Prio::Normal, flow: 0 }
+                Request { at, offset, len, op, prio: Prio::Normal, flow: 0, hint: 0 }
             };
             let list = List::new(&part.workload, (0..n).map(request).collect()).unwrap();
             Ok(Box::new(list) as Box<dyn Workload>)
