@@ -1,5 +1,5 @@
-//! The flows of a workload as a drive's settings have them: their weights and priorities, and which of
-//! them are heard at all.
+//! The flows of a workload with a drive's settings: their weights and priorities, and which of them
+//! are sent at all.
 
 use crate::config::Host;
 use kernel::{Hint, Prio, nearest};
@@ -10,7 +10,7 @@ pub(crate) struct RunFlows {
     pub(crate) flows: Vec<Flow>,
     /// The settings of the requests of each.
     said: Vec<OfRequests>,
-    /// The only one that is heard.
+    /// The only flow that is sent.
     only: Option<u8>,
 }
 
@@ -86,7 +86,8 @@ impl RunFlows {
         Ok(Self { flows, said, only: only.map(|at| at as u8) })
     }
 
-    /// The weight of each, and its requests inside at most; those of a workload that is one flow, too.
+    /// The weight of each flow, and the most of its requests inside. A workload without flows is
+    /// one flow.
     pub(crate) fn shares(&self) -> Vec<(u32, u32)> {
         let shares = self.flows.iter().map(|flow| (flow.weight, flow.depth.unwrap_or(u32::MAX)));
         let shares: Vec<_> = shares.collect();
@@ -105,7 +106,7 @@ impl RunFlows {
         }
     }
 
-    /// The streams of those that are heard, with the priorities and hints that they have.
+    /// The streams of the flows that are sent, with their priorities and hints.
     pub(crate) fn heard(&self, Flows { open, closed }: Flows) -> Flows {
         if self.only.is_none() && self.said.iter().all(|said| *said == OfRequests::default()) {
             return Flows { open, closed };
@@ -120,7 +121,7 @@ impl RunFlows {
     }
 }
 
-/// A stream of which only some are heard.
+/// A stream of which only some flows are sent.
 struct Heard {
     inner: Box<dyn RequestSource>,
     only: Option<u8>,

@@ -19,8 +19,8 @@ struct Row {
     hint: Hint,
 }
 
-/// The rows that were not handed over yet. A request leaves one row in one place; columns are made of
-/// them when there are enough.
+/// The rows that were not handed over yet. A request writes one row in one place. Columns are made
+/// when there are enough rows.
 pub(super) struct RequestRows {
     rows: Vec<Row>,
     /// The names of the flows, at least one.
@@ -28,7 +28,7 @@ pub(super) struct RequestRows {
 }
 
 impl RequestRows {
-    /// No rows. `flows`: their names, where there are flows.
+    /// No rows. `flows`: the names of the flows, if there are flows.
     pub(super) fn new(flows: Vec<String>) -> Self {
         let flows = if flows.is_empty() { vec!["all".into()] } else { flows };
         Self { rows: Vec::new(), flows }
@@ -53,7 +53,7 @@ impl RequestRows {
         });
     }
 
-    /// The rows; as many may follow.
+    /// The rows; the same number may follow.
     pub(super) fn take(&mut self) -> Vec<Column> {
         let rows = &self.rows;
         let flows: Vec<&str> = self.flows.iter().map(String::as_str).collect();
@@ -68,7 +68,7 @@ impl RequestRows {
             Column::words("flow", each(rows, |row| row.flow), &flows),
             Column::new("hint", hints(rows.iter().map(|row| row.hint))),
         ];
-        // Most drives have most parts never.
+        // On most drives most parts are always zero.
         let mut any = Parts::default();
         for row in rows {
             note(&mut any.queue, &row.spent.queue);
@@ -86,7 +86,7 @@ impl RequestRows {
     }
 }
 
-/// Leaves zero where there never was any time.
+/// Leaves zero for parts that never had any time.
 #[inline]
 fn note<K: Key>(any: &mut Each<K, u64>, times: &Each<K, Dur>) {
     any.values_mut().zip(times.values()).for_each(|(any, time)| *any |= time.as_ns());

@@ -9,7 +9,7 @@ use super::select::Processes;
 use crate::Op;
 use kernel::Hint;
 
-/// Sectors are 512 bytes in every format read here, whatever those of the device were.
+/// Sectors are 512 bytes in every format read here, for any sectors of the device.
 pub(crate) const SECTOR: u64 = 512;
 /// A larger read or write is split, as systems and drives do.
 pub(crate) const LONGEST: u64 = 1 << 30;
