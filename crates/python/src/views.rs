@@ -143,6 +143,10 @@ pub(crate) struct Access {
     lpn: u32,
     /// Whether the request is urgent.
     high_priority: bool,
+    /// The number of the request's flow; 0 where there are none.
+    flow: u8,
+    /// The hint of the request about its data; 0 is none.
+    hint: u8,
     /// Page operations of the host in the drive, waiting or running.
     waiting: u32,
 }
@@ -157,7 +161,9 @@ impl Access {
                 core::AccessKind::Trim => "trim",
             },
             lpn: access.lpn.as_u32(),
-            high_priority: access.prio == core::Prio::High,
+            high_priority: access.host.prio == core::Prio::High,
+            flow: access.host.flow,
+            hint: access.host.hint,
             waiting: access.waiting_device,
         }
     }
@@ -648,7 +654,7 @@ pub(crate) struct NewPage {
     /// The number of the request's flow; 0 where there are none, and for moves.
     flow: u8,
     /// The hint of the request about its data; 0 is none, as for moves.
-    hint: u16,
+    hint: u8,
     /// The stream that its copy lies in, by its place in `streams`; None: in none of them.
     stream: Option<u8>,
     /// Pages that the host wrote since it wrote this one last; None: not known.
@@ -693,7 +699,7 @@ impl Deaths {
     }
 }
 
-/// How often each page will be read between two writes: what no drive can know.
+/// The reads of each page between two writes, which a real drive cannot know in advance.
 #[pyclass(frozen, module = "floatgate.policy")]
 pub(crate) struct Future(pub(crate) Arc<core::Future>);
 

@@ -4,7 +4,7 @@ use super::{Access, Watch};
 use crate::{
     Dest, FreePick, FtlView, Load, Lpn, Plan, PlaneView, Pool, Role, StreamId, StreamSpec,
 };
-use kernel::{Dur, Prio, Rng, Time};
+use kernel::{Dur, Hint, Prio, Rng, Time};
 use nand::physics::Recovery;
 use nand::{
     BlockId, DieId, Each, Geometry, Layouts, Level, Mode, OpView, PlaneId, Ppn, Tag, Waited,
@@ -339,7 +339,7 @@ pub struct PageCtx {
     /// The flow of a host write; 0 where there are none, and for moves.
     pub flow: u8,
     /// The hint of a host write; 0: none, and for moves.
-    pub hint: u16,
+    pub hint: Hint,
     /// The stream in which its copy lies, by its place in the policy's list. `None`: the page has no
     /// copy, or another family chose the stream.
     pub from: Option<u8>,

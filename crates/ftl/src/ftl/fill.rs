@@ -1,8 +1,8 @@
 //! Filling and ageing: pages are written at once, without time. If one command programs several
 //! pages, the written ones wait for others.
 
-use crate::{Ftl, Interests, Lpn, Placement, PolicyTypes, StreamId};
-use kernel::{IndexVec, Prio, Time};
+use crate::{Ftl, HostTag, Interests, Lpn, Placement, PolicyTypes, StreamId};
+use kernel::{IndexVec, Time};
 use nand::{PlaneId, Source, Store, Tag};
 
 type Page<K> = <<K as PolicyTypes>::Store as Store>::Page;
@@ -59,11 +59,11 @@ impl<K: PolicyTypes> Ftl<K> {
     #[inline]
     fn write_home(&mut self, home: PlaneId, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         let tag = Tag::of(Source::Host);
-        let (_, stream) = self.host_stream(lpn, tag.prio, now);
+        let (_, stream) = self.host_stream(lpn, HostTag::default(), now);
         for plane in self.planes_from(home) {
             if let Some((ppn, block, slot)) = self.allocate(plane, stream, lpn, tag, now) {
                 if self.answers.separation.follows {
-                    self.note_placed(lpn, block, tag.prio, now);
+                    self.note_placed(lpn, block, HostTag::default(), now);
                 }
                 self.bind_host(lpn, ppn, block, slot, now);
                 self.program_done(lpn, ppn, data, tag, now);
@@ -160,7 +160,7 @@ impl<K: PolicyTypes> Ftl<K> {
     /// for it.
     fn buffer_page(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         let (home, unit) = (self.program_buffer_of(lpn), self.space.unit());
-        let at = home + self.program_buffers() * self.host_stream(lpn, Prio::Normal, now).0;
+        let at = home + self.program_buffers() * self.host_stream(lpn, HostTag::default(), now).0;
         if self.answers.separation.hosts > 1 && !self.buffered[at].has(lpn) {
             self.forget_buffered(lpn);
         }
@@ -207,7 +207,9 @@ impl<K: PolicyTypes> Ftl<K> {
         });
         if let Some(Some((first, block, slot))) = given {
             if self.answers.separation.follows {
-                buffer.pages().for_each(|lpn| self.note_placed(lpn, block, tag.prio, now));
+                buffer
+                    .pages()
+                    .for_each(|lpn| self.note_placed(lpn, block, HostTag::default(), now));
             }
             self.bind_unit(buffer.pages(), block, slot, now);
             self.unit_done(first, buffer.take(self.space.unit()), tag, now);

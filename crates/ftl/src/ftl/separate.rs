@@ -5,7 +5,9 @@
 //! choices of other families remain. Urgent writes have blocks of their own where the order policy
 //! serves them first, and plans of policies may name streams of their own.
 
-use crate::{Dest, Ftl, Lpn, PageCtx, PolicyTypes, Separation, StreamClass, StreamId, StreamSpec};
+use crate::{
+    Dest, Ftl, HostTag, Lpn, PageCtx, PolicyTypes, Separation, StreamClass, StreamId, StreamSpec,
+};
 use kernel::{Prio, Time};
 use nand::{BlockId, Geometry, Source, Tag};
 
@@ -111,12 +113,13 @@ impl Separated {
 
 impl<K: PolicyTypes> Ftl<K> {
     /// A page as the policy sees it.
-    fn page_ctx(&self, lpn: Lpn, moves: bool, tag: Tag, now: Time) -> PageCtx {
+    fn page_ctx(&self, lpn: Lpn, moves: bool, tag: Tag, host: HostTag, now: Time) -> PageCtx {
         let separation = &self.answers.separation;
         let block = self.find(lpn).map(|ppn| self.space.geometry.block_of(ppn));
         let from = block.and_then(|b| separation.place_of(self.space.blocks.stream(b)));
         let (age, clock) = (self.ages.of(lpn, moves), self.ages.clock());
-        PageCtx { now, lpn, moves, tag, flow: 0, hint: 0, from, age, clock }
+        let HostTag { flow, hint, .. } = host;
+        PageCtx { now, lpn, moves, tag, flow, hint, from, age, clock }
     }
 
     fn ask_stream(&mut self, page: &PageCtx) -> StreamId {
@@ -133,21 +136,21 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// The stream of a page of the host, and its number among those of the host.
     #[inline]
-    pub(crate) fn host_stream(&mut self, lpn: Lpn, prio: Prio, now: Time) -> (usize, StreamId) {
-        if self.is_urgent_write(prio) {
+    pub(crate) fn host_stream(&mut self, lpn: Lpn, host: HostTag, now: Time) -> (usize, StreamId) {
+        if self.is_urgent_write(host.prio) {
             return (0, StreamId::HOST_HIGH);
         }
         if self.answers.separation.asks_host {
-            return self.ask_host_stream(lpn, prio, now);
+            return self.ask_host_stream(lpn, host, now);
         }
         (0, StreamId::HOST)
     }
 
     #[cold]
     #[inline(never)]
-    fn ask_host_stream(&mut self, lpn: Lpn, prio: Prio, now: Time) -> (usize, StreamId) {
-        let tag = Tag { prio, ..Tag::of(Source::Host) };
-        let page = self.page_ctx(lpn, false, tag, now);
+    fn ask_host_stream(&mut self, lpn: Lpn, host: HostTag, now: Time) -> (usize, StreamId) {
+        let tag = Tag { prio: host.prio, ..Tag::of(Source::Host) };
+        let page = self.page_ctx(lpn, false, tag, host, now);
         let stream = self.ask_stream(&page);
         let at = self.space.demands.hosts.iter().position(|s| *s == stream);
         (at.expect("it takes writes of the host"), stream)
@@ -166,15 +169,16 @@ impl<K: PolicyTypes> Ftl<K> {
         if !self.answers.separation.sorts(to) {
             return to;
         }
-        let page = self.page_ctx(lpn, to.stream() != StreamId::HOST, tag, now);
+        let moves = to.stream() != StreamId::HOST;
+        let page = self.page_ctx(lpn, moves, tag, HostTag::default(), now);
         Dest::Stream(self.ask_stream(&page))
     }
 
     /// A page of the host has a slot in a block, and is about to be bound to it.
     #[cold]
-    pub(crate) fn note_placed(&mut self, lpn: Lpn, block: BlockId, prio: Prio, now: Time) {
-        let tag = Tag { prio, ..Tag::of(Source::Host) };
-        let page = self.page_ctx(lpn, false, tag, now);
+    pub(crate) fn note_placed(&mut self, lpn: Lpn, block: BlockId, host: HostTag, now: Time) {
+        let tag = Tag { prio: host.prio, ..Tag::of(Source::Host) };
+        let page = self.page_ctx(lpn, false, tag, host, now);
         let place = self.answers.separation.place_of(self.space.blocks.stream(block));
         self.policies.separation.on_placed(&page, place.unwrap_or(0));
         self.ages.note(lpn);

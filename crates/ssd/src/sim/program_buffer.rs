@@ -28,11 +28,11 @@ impl<K: PolicyTypes> Sim<K> {
     pub(super) fn fill_program_buffer(&mut self, op: u32, lpn: Lpn) {
         let o = &mut self.device.ops[op];
         o.since = self.clock.now;
-        let (owner, prio) = (o.owner, o.prio());
+        let (owner, host) = (o.owner, o.host());
         let mut waits = self.program_buffer_of(lpn);
         let mut own = None;
         if waits.is_none() || self.ftl.sorts_writes() {
-            let kind = self.ftl.kind_of_write(lpn, prio, self.clock.now);
+            let kind = self.ftl.kind_of_write(lpn, host, self.clock.now);
             own = Some(self.ftl.program_buffer_of(lpn) + kind * self.ftl.program_buffers());
         }
         if let (Some(at), true) = (waits, own.is_some() && waits != own) {
