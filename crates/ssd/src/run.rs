@@ -1,7 +1,8 @@
 //! One run: from a resolved drive and a workload to a report.
 
 use crate::config::{
-    Age, Drive, Fill, Foreground, GcPacing, HostMode, WorkloadDemand, before_run, capacity,
+    Age, Drive, Fill, Foreground, FreeBlock, GcPacing, GcTrigger, HostMode, WorkloadDemand,
+    before_run, capacity,
 };
 use crate::host::RunFlows;
 use crate::precondition::{AgeingState, Checkpoints, Preconditioned, precondition, resumably};
@@ -12,8 +13,8 @@ use crate::result::{Report, pages_in_use, report};
 use crate::session::Session;
 use crate::sim::Sim;
 use ftl::{
-    Config, Cost, Deaths, Ftl, Future, GcMarks, LevelTimes, Life, PageChoice, Policies, PolicyTypes, Separation,
-    Throttle, Watch, Wear,
+    Config, Cost, Deaths, Ftl, Future, GcMarks, LevelTimes, Life, PageChoice, Policies,
+    PolicyTypes, Separation, Throttle, Watch, Wear,
 };
 use kernel::{Bytes, Dur, Time};
 use policies::{Arbitration, Builtin, Family};
@@ -156,7 +157,14 @@ pub fn ftl_of<K: PolicyTypes>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
         endurance: drive.endurance_left(),
         seed: drive.seed,
     };
-    Ftl::new(config, policies)
+    let mut ftl = Ftl::new(config, policies);
+    if let Some(GcTrigger::Garbage(share)) = drive.ftl.gc.trigger {
+        ftl.collect_garbage_above(share);
+    }
+    if drive.ftl.free_block == Some(FreeBlock::LeastWorn) {
+        ftl.open_least_worn();
+    }
+    ftl
 }
 
 /// Runs a workload on a drive.

@@ -22,8 +22,8 @@ impl<K: PolicyTypes> Ftl<K> {
         now: Time,
     ) -> Option<Operation> {
         let (ppn, block, slot) = self.place(lpn, 1, host, waiting, idle, now)?;
-        if self.answers.separation.follows {
-            self.note_placed(lpn, block, host, now);
+        if self.answers.notes_writes {
+            self.note_write(block, [lpn].into_iter(), host, now);
         }
         self.bind_host(lpn, ppn, block, slot, now);
         Some(self.host_operation(Verb::Program, Slots::one(ppn), host.prio))
@@ -42,8 +42,8 @@ impl<K: PolicyTypes> Ftl<K> {
     ) -> Option<Operation> {
         let pages = lpns.len() as u32;
         let (first, block, slot) = self.place(lpns[0], pages, host, waiting, idle, now)?;
-        if self.answers.separation.follows {
-            lpns.iter().for_each(|lpn| self.note_placed(*lpn, block, host, now));
+        if self.answers.notes_writes {
+            self.note_write(block, lpns.iter().copied(), host, now);
         }
         self.bind_unit(lpns.iter().copied(), block, slot, now);
         Some(self.host_operation(Verb::Program, Slots::run(first, pages), host.prio))

@@ -8,7 +8,9 @@
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
-use ftl::{Access, AccessKind, Deaths, Interests, Lpn, PageCtx, Separation, StreamClass, StreamSpec, Watch};
+use ftl::{
+    Access, AccessKind, Deaths, Interests, Lpn, PageCtx, Separation, StreamClass, StreamSpec, Watch,
+};
 use kernel::{Idx, IndexVec};
 use nand::Geometry;
 use std::sync::Arc;

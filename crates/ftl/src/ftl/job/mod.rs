@@ -26,8 +26,8 @@ use collect::Collect;
 use crew::Crew;
 use kernel::{Time, newtype_index};
 use nand::{
-    BlockId, DieId, Geometry, Level, Mode, Operation, Outcome, PlaneId, Ppn, Route, Slots, Source, Store,
-    Tag, Verb,
+    BlockId, DieId, Geometry, Level, Mode, Operation, Outcome, PlaneId, Ppn, Route, Slots, Source,
+    Store, Tag, Verb,
 };
 use plan::{PlanStage, ReprogramInPlace, RunningPlan};
 
