@@ -37,6 +37,7 @@ mod real;
 mod record;
 mod same;
 mod scale;
+mod separation;
 mod session;
 mod sixty;
 mod sketch_arbiter;

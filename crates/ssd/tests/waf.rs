@@ -148,7 +148,7 @@ fn row(name: &str) -> (String, u32) {
 }
 
 /// The theoretical value for a victim policy.
-fn expected(victim: &str, b: u32, rho: f64) -> f64 {
+pub(crate) fn expected(victim: &str, b: u32, rho: f64) -> f64 {
     match victim {
         "greedy" => greedy(b, rho),
         "fifo" => fifo(rho),
