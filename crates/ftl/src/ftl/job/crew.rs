@@ -345,24 +345,29 @@ impl<K: PolicyTypes> Ftl<K> {
     /// programmed once the data are ([`Ftl::settle_parity`]).
     #[cold]
     pub(crate) fn send_parity(&mut self, prio: Prio) {
-        while self.jobs.side_by_side
-            && let Some(first) = self.space.parity_due.pop()
-        {
-            self.write_parity(first, prio);
+        if self.jobs.side_by_side {
+            let mut due = std::mem::take(&mut self.space.parity_due);
+            due.drain(..).for_each(|first| self.write_parity(first, prio));
+            self.space.parity_due = due;
         }
     }
 
-    /// Before the run: programs the parity of stripes whose data are programmed, as far as they lie
-    /// in the same block.
+    /// Before the run: programs the parity of stripes whose data are programmed. A collector can
+    /// have given away several units of a block before the first was programmed, so the parity that is
+    /// next in its block can be any of the list.
     pub(crate) fn settle_parity(&mut self, now: Time) {
-        while let Some(&first) = self.space.parity_due.last() {
-            let (block, slot) = self.space.geometry.split(first);
-            if self.space.array().next_page(block) != slot {
-                return;
-            }
-            self.space.parity_due.pop();
+        while let Some(at) = self.parity_in_turn() {
+            let first = self.space.parity_due.remove(at);
             self.parity_written(first, now);
         }
+    }
+
+    /// The place of a parity unit in `parity_due` that is the next of its block.
+    fn parity_in_turn(&self) -> Option<usize> {
+        self.space.parity_due.iter().position(|first| {
+            let (block, slot) = self.space.geometry.split(*first);
+            self.space.array().next_page(block) == slot
+        })
     }
 
     fn write_parity(&mut self, first: Ppn, prio: Prio) {
