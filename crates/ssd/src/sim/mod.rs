@@ -263,8 +263,13 @@ impl<K: PolicyTypes> Sim<K> {
     /// Somebody's time has come.
     #[inline(always)] // from two places, of which one is never hot
     fn act(&mut self, actor: Actor) -> Actor {
+        // Nearly always, and twice: a jump by a table costs more than a comparison.
+        if let Actor::Die(die) = actor {
+            self.die_event(die);
+            return actor;
+        }
         match actor {
-            Actor::Die(die) => self.die_event(die),
+            Actor::Die(_) => unreachable!("it had its event"),
             Actor::Alarm => self.clock.clear(Actor::Alarm),
             Actor::Gate => self.gate_event(),
             Actor::Timer => self.timer_event(),
