@@ -111,7 +111,7 @@ enum Then {
 
 impl Leaving {
     /// The slot of the next of them.
-    #[inline]
+    #[inline(always)] // every page that moves comes by
     fn next(&self, map: &Map) -> Option<u32> {
         let Pages::Some(list) = &self.pages else {
             return map.next_valid(self.block, self.cursor);
