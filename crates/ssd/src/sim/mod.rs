@@ -120,7 +120,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
         let geometry = *ftl.geometry();
         let (cost, order) = (&ftl.policies.cost, &ftl.policies.order);
-        let program_buffers = ftl.program_buffers() * (1 + usize::from(ftl.separates_urgent()));
+        let program_buffers = ftl.program_buffers() * ftl.kinds_of_writes();
         let program_buffers = ProgramBuffers::new(program_buffers, ftl.slots_per_program());
         let buffer = Buffer::new(&drive.buffer, geometry.page_size());
         let by_page = program_buffers.are_used() || buffer.is_some();

@@ -397,8 +397,10 @@ impl<K: PolicyTypes> Ftl<K> {
             return None;
         }
         let lpn = self.map.owner(from).expect("a valid slot has an owner");
-        let Some(ppn) = self.place_move(plane, lpn, to, tag, now) else {
-            self.jobs.get_mut(id).buffer.keep(from, data);
+        let sorted =
+            if self.answers.separation.asks_moves { self.sorted(lpn, to, tag, now) } else { to };
+        let Some(ppn) = self.place_move(plane, lpn, sorted, tag, now) else {
+            self.jobs.get_mut(id).buffer.keep(from, sorted.stream(), data);
             if copyback {
                 self.note_data_out(id);
             }
@@ -495,15 +497,42 @@ impl<K: PolicyTypes> Ftl<K> {
         if let Some((ppn, ..)) = self.allocate(plane, stream, lpn, tag, now) {
             return Some(ppn);
         }
-        if tag.source == Source::Gc && stream != StreamId::GC {
-            // A policy's stream has no space, and garbage collection must go on: it uses its
-            // reserve.
-            return self.allocate(plane, StreamId::GC, lpn, tag, now).map(|(ppn, ..)| ppn);
+        if tag.source == Source::Gc
+            && (stream != StreamId::GC || self.answers.separation.asks_moves)
+        {
+            return self.place_elsewhere(plane, lpn, stream, tag, now);
         }
         // The plane is full. Reclaiming always has its reserve; anything else may go elsewhere,
         // unless every plane needs its spare blocks for the pages that must come back to it.
         let mut others = self.planes_from(plane).skip(1);
         others.find_map(|other| self.allocate(other, stream, lpn, tag, now)).map(|(ppn, ..)| ppn)
+    }
+
+    /// A slot for a page that collection moves and that has no room in its stream: collection must go on,
+    /// and has its reserve.
+    #[cold]
+    fn place_elsewhere(
+        &mut self,
+        plane: PlaneId,
+        lpn: Lpn,
+        stream: StreamId,
+        tag: Tag,
+        now: Time,
+    ) -> Option<Ppn> {
+        if !self.space.class_of(stream).takes_moves() {
+            // It is a stream of another family.
+            let Dest::Stream(own) = self.sorted(lpn, Dest::MOVES, tag, now) else { return None };
+            let given = self.allocate(plane, own, lpn, tag, now);
+            if given.is_some() {
+                return given.map(|(ppn, ..)| ppn);
+            }
+        }
+        if self.answers.separation.isolates {
+            return None;
+        }
+        let other = self.space.blocks.stream(self.space.any_for_moves(plane, tag)?);
+        self.space.counts.diverted += 1;
+        self.allocate(plane, other, lpn, tag, now).map(|(ppn, ..)| ppn)
     }
 
     /// A block that a job had taken is a candidate again.
