@@ -26,7 +26,7 @@ PAGE = 4096
 """A request of the tests is one page."""
 
 Seen = list[tuple[str, int, int]]
-"""What policies saw: the operation, the page and the hint of each access, in order."""
+"""The operation, the page and the hint of each access that a policy sees, in order."""
 
 seen: Seen = []
 
@@ -43,7 +43,7 @@ class Watching:
 
 
 def heard(workload: str | Path, *, set: dict[str, Any] | None = None, **reading: Any) -> Seen:
-    """What policies see of a workload."""
+    """The accesses of a workload that a policy sees."""
     seen.clear()
     floatgate.run(
         "agcr", workload, set=SMALL | (set or {}), policy={"victim": Watching}, **reading
@@ -67,7 +67,7 @@ def rows(count: int, seed: int) -> pl.DataFrame:
 
 
 def expected(table: pl.DataFrame, change: Callable[[int], int] = lambda hint: hint) -> Seen:
-    """What the rows of a table mean."""
+    """The accesses of the rows of a table."""
     return [
         (op.removesuffix("-fua"), offset // PAGE, change(hint))
         for op, offset, hint in table.select("op", "offset", "hint").iter_rows()

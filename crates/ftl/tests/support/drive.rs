@@ -366,7 +366,8 @@ where
         {
             self.ftl.write(lpn, HostTag::of(prio), waiting, &idle, now)
         } else {
-            self.ftl.write_unit(lpns, HostTag::of(prio), waiting, &idle, now)
+            let pages: Vec<_> = lpns.iter().map(|lpn| (*lpn, HostTag::of(prio))).collect();
+            self.ftl.write_unit(&pages, waiting, &idle, now)
         };
         let Some(operation) = given else { return false };
         let ppn = operation.slot();
