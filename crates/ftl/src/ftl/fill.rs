@@ -75,8 +75,8 @@ impl<K: PolicyTypes> Ftl<K> {
         let (_, stream) = self.host_stream(lpn, host, now);
         for plane in self.planes_from(home) {
             if let Some((ppn, block, slot)) = self.allocate(plane, stream, lpn, tag, now) {
-                if self.answers.separation.follows {
-                    self.note_placed(lpn, block, host, now);
+                if self.answers.notes_writes {
+                    self.note_write(block, [(lpn, host)].into_iter(), now);
                 }
                 self.bind_host(lpn, ppn, block, slot, now);
                 self.program_done(lpn, ppn, data, tag, now);
@@ -109,6 +109,7 @@ impl<K: PolicyTypes> Ftl<K> {
             && !self.space.striped
             && self.answers.in_order
             && !self.answers.separation.asks_host
+            && !self.answers.notes_writes
             && !self.answers.interests.has(Interests::PROGRAM);
         let mut later = Later::new(if alone { self.space.geometry.planes() } else { 0 });
         for lpn in pages {
@@ -219,10 +220,9 @@ impl<K: PolicyTypes> Ftl<K> {
             planes.find_map(|plane| self.allocate(plane, stream, first, tag, now))
         });
         if let Some(Some((first, block, slot))) = given {
-            if self.answers.separation.follows {
-                buffer
-                    .pages()
-                    .for_each(|lpn| self.note_placed(lpn, block, HostTag::default(), now));
+            if self.answers.notes_writes {
+                let pages = buffer.pages().map(|lpn| (lpn, HostTag::default()));
+                self.note_write(block, pages, now);
             }
             self.bind_unit(buffer.pages(), block, slot, now);
             self.unit_done(first, buffer.take(self.space.unit()), tag, now);
