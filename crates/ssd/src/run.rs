@@ -759,6 +759,9 @@ fn unnamed_requests(workload: &dyn Workload) -> Result<Option<String>, TraceErro
             digest.update(request.offset.to_le_bytes());
             digest.update(request.len.to_le_bytes());
             digest.update([request.op as u8]);
+            if request.hint > 0 {
+                digest.update([u8::MAX, request.hint]);
+            }
         }
         Ok(())
     })?;

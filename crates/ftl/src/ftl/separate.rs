@@ -179,17 +179,20 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(crate) fn note_write(
         &mut self,
         block: BlockId,
-        lpns: impl Iterator<Item = Lpn>,
-        host: HostTag,
+        pages: impl Iterator<Item = (Lpn, HostTag)>,
         now: Time,
     ) {
-        if self.answers.separation.follows {
-            lpns.for_each(|lpn| self.note_placed(lpn, block, host, now));
+        let mut prio = Prio::Normal;
+        for (lpn, host) in pages {
+            prio = prio.max(host.prio);
+            if self.answers.separation.follows {
+                self.note_placed(lpn, block, host, now);
+            }
         }
         let plane = self.space.set_of(block);
         if self.answers.garbage > 0.0 && self.space.garbage(plane) > self.answers.garbage {
             self.jobs.garbage_due.set(plane.as_u32() as usize);
-            self.jobs.collect(plane, Source::Host, host.prio);
+            self.jobs.collect(plane, Source::Host, prio);
         }
     }
 

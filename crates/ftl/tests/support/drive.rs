@@ -388,7 +388,8 @@ where
         {
             self.ftl.write(lpn, host, waiting, &idle, now)
         } else {
-            self.ftl.write_unit(lpns, host, waiting, &idle, now)
+            let pages: Vec<_> = lpns.iter().map(|lpn| (*lpn, host)).collect();
+            self.ftl.write_unit(&pages, waiting, &idle, now)
         };
         let Some(operation) = given else { return false };
         let ppn = operation.slot();

@@ -437,10 +437,10 @@ settings! {
         /// The fate of requests beyond the drive's capacity.
         out_of_range: OutOfRange => Requests,
         /// Settings of flows of the workload: a list of { name = "db", weight = 4, priority =
-        /// "high", hint = 3, queue-depth = 8 }. A weight is 1 to 256; a priority, "normal" or "high",
-        /// is that of every request of the flow; a hint, 0 to 255, is that of its requests without
-        /// one; the queue depth is the most of its requests in the drive.
-        flow: FlowList => Run,
+        /// "high", hint = 3, queue-depth = 8 }. A weight is 1 to 256. A priority, "normal" or "high",
+        /// is that of every request of the flow. A hint, 0 to 255, is that of its requests without
+        /// one. The queue depth is the most of its requests in the drive.
+        flow: FlowList => Requests,
         /// Only the requests of this flow are sent, as if the others were silent.
         only: Option<String> => Run,
     }
@@ -590,6 +590,17 @@ pub(crate) struct Fraction;
 
 /// `host.flow`: settings of some flows.
 pub(crate) struct FlowList;
+
+impl Host {
+    /// The hint that requests without one get, for each flow of a workload.
+    pub(crate) fn hints_of(&self, flows: &[Flow]) -> Vec<Hint> {
+        let hint = |flow: &Flow| {
+            let settings = self.flow.iter().find(|settings| settings.name == flow.name);
+            settings.and_then(|settings| settings.hint).unwrap_or(0) as Hint
+        };
+        flows.iter().map(hint).collect()
+    }
+}
 
 impl Field for FlowList {
     type Plain = Vec<FlowSettings>;

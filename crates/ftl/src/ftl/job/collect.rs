@@ -10,6 +10,8 @@ use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, PlaneId, Source, Tag};
 
 /// Reclaiming blocks of a plane until enough are free.
+// A tag of its own: to find it among the fields' unused values costs every page that moves.
+#[repr(u8)]
 pub(super) enum Collect {
     /// The next block is to be chosen.
     Choose,

@@ -53,6 +53,8 @@ pub enum Next {
 }
 
 /// The subject of a job, and its progress.
+// A tag of its own: to find it among the fields' unused values costs every page that moves.
+#[repr(u8)]
 enum Task {
     /// Reclaim blocks of the plane until enough are free.
     Collect(Collect),
@@ -109,7 +111,7 @@ enum Then {
 
 impl Leaving {
     /// The slot of the next of them.
-    #[inline]
+    #[inline(always)] // every page that moves comes by
     fn next(&self, map: &Map) -> Option<u32> {
         let Pages::Some(list) = &self.pages else {
             return map.next_valid(self.block, self.cursor);
@@ -121,6 +123,7 @@ impl Leaving {
 
 /// The continuation after the operation of a job or, without an operation, the next step.
 #[derive(Copy, Clone)]
+#[repr(u8)]
 enum After<D> {
     /// The task decides the next step.
     Nothing,
@@ -320,22 +323,23 @@ impl<K: PolicyTypes> Ftl<K> {
     fn conclude(&mut self, id: JobId, operation: &Operation, now: Time) -> Option<Next> {
         let job = self.jobs.get_mut(id);
         let tag = job.tag;
-        let slots = operation.slots.expect("an operation of a job has a place");
-        let first = slots.first;
+        let first = operation.slot().expect("an operation of a job has a place");
         match job.after {
             After::Read { to } => {
+                let slots = || operation.slots.expect("it has the first");
                 if job.crew.of.is_some() {
-                    return self.member_read(id, slots, to, now);
+                    return self.member_read(id, slots(), to, now);
                 }
                 if let Task::Plan(run) = &mut job.task {
                     run.copied += 1;
                 }
+                let (plane, copyback) = (job.plane, job.copyback);
                 if self.space.unit() > 1 {
-                    return self.page_read(id, slots, to, now);
+                    return self.page_read(id, slots(), to, now);
                 }
                 let data = self.space.read(first, tag.source);
                 self.unpin(first);
-                self.place_page(id, first, to, data, now)
+                self.place_page(id, (tag, plane, copyback), first, to, data, now)
             }
             After::Moved { lpn, data, .. } => {
                 self.jobs.counts.moved[tag.source] += 1;
@@ -385,15 +389,13 @@ impl<K: PolicyTypes> Ftl<K> {
     fn place_page(
         &mut self,
         id: JobId,
+        (tag, plane, copyback): (Tag, PlaneId, bool),
         from: Ppn,
         to: Dest,
         data: Page<K>,
         now: Time,
     ) -> Option<Next> {
         let (block, slot) = self.space.geometry.split(from);
-        let job = self.jobs.get(id);
-        let (tag, plane) = (job.tag, job.plane);
-        let copyback = self.jobs.copyback.is_some() && job.copyback;
         if !self.map.is_valid(block, slot) {
             // The host was faster: the copy is stale.
             self.jobs.counts.dropped += 1;
@@ -416,8 +418,10 @@ impl<K: PolicyTypes> Ftl<K> {
             self.note_copyback(id, from, ppn);
         }
         self.commit_move(lpn, from, ppn, tag, now);
-        self.jobs.get_mut(id).after = After::Moved { lpn, from, data };
-        Some(self.program(id, Slots::one(ppn)))
+        let level = self.levels.usual;
+        let job = self.jobs.get_mut(id);
+        job.after = After::Moved { lpn, from, data };
+        Some(job.want(Verb::Program, Slots::one(ppn), Mode::Full, level))
     }
 
     /// The program that a job wants.
