@@ -7,6 +7,6 @@ pub enum Prio {
     /// Everything that nobody marked.
     #[default]
     Normal,
-    /// Served first by order policies that look at priorities.
+    /// Served first by order policies that use priorities.
     High,
 }

@@ -17,7 +17,7 @@ use crate::worker::WorkProgress;
 /// The demand.
 pub(crate) struct What<'a> {
     pub(crate) workload: Option<&'a str>,
-    /// Bytes of each second, and pages where they are not the whole pages of these.
+    /// Bytes of each second, and the pages unless they follow from the bytes.
     pub(crate) demand: Option<(Vec<f64>, Option<Vec<f64>>)>,
     pub(crate) spec: OpenSpec,
 }

@@ -21,7 +21,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ..PolicyInfo::of(Family::Arbitration)
 };
 
-/// By turns, as often as weights say.
+/// Flows take turns, in proportion to their weights.
 #[derive(Clone, Debug)]
 pub struct Weighted {
     burst: u64,
