@@ -132,7 +132,7 @@ pub(crate) fn not_before(answer: &Bound<'_, PyAny>, now: Time) -> Read<Time> {
     Ok(Time::from_ns(at))
 }
 
-/// Streams of a policy's own, for moved data (family read-disturb) or for host writes.
+/// Streams of a policy's own: for moved data, of the family read-disturb, or for host writes.
 pub(crate) fn streams(
     answer: &Bound<'_, PyAny>,
     moved: bool,

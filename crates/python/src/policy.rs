@@ -310,7 +310,7 @@ impl Watch for Policy {
     }
 }
 
-/// A name that lives for ever: the names of counters are few, and used again in every run.
+/// A name that outlives everything: the names of counters are few, and used again in every run.
 fn lasting(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -493,7 +493,7 @@ impl Placement for Policy {
     }
 }
 
-/// A plane with space, or none.
+/// A plane with room, or none of them.
 fn place_of(answer: &Bound<'_, PyAny>, load: &Load<'_>) -> Read<Option<HostDest>> {
     let planes = load.geometry.planes();
     let plane = optional(answer, |a| one_of(a, planes, "a plane"))?;
