@@ -143,6 +143,10 @@ pub(crate) struct Access {
     lpn: u32,
     /// Whether the request is urgent.
     high_priority: bool,
+    /// The number of the request's flow; 0 where there are none.
+    flow: u8,
+    /// The hint of the request about its data; 0 is none.
+    hint: u8,
     /// Page operations of the host in the drive, waiting or running.
     waiting: u32,
 }
@@ -157,7 +161,9 @@ impl Access {
                 core::AccessKind::Trim => "trim",
             },
             lpn: access.lpn.as_u32(),
-            high_priority: access.prio == core::Prio::High,
+            high_priority: access.host.prio == core::Prio::High,
+            flow: access.host.flow,
+            hint: access.host.hint,
             waiting: access.waiting_device,
         }
     }

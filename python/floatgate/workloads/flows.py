@@ -28,6 +28,7 @@ KEYS = (
     "until",
     "begins",
     "priority",
+    "hint",
     "stretches",
     "seed",
     "share",

@@ -9,7 +9,7 @@ mod families;
 pub use families::*;
 
 use crate::{FtlView, Lpn, Plan, Role, StreamId};
-use kernel::{Prio, Time};
+use kernel::{Hint, Prio, Time};
 use nand::{BlockId, Geometry, Level, Ppn, Source, Store, Tag};
 
 /// The policies of one drive as types. Built-in policies are static, with a variant for a user's
@@ -87,6 +87,24 @@ impl<K: PolicyTypes> Policies<K> {
     }
 }
 
+/// What a request of the host says of its pages, beside their addresses.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct HostTag {
+    /// How urgent it is.
+    pub prio: Prio,
+    /// The flow that it belongs to; 0 where there are none.
+    pub flow: u8,
+    /// A hint about the data of a write; 0: none.
+    pub hint: Hint,
+}
+
+impl HostTag {
+    /// A request that says no more than its priority.
+    pub const fn of(prio: Prio) -> Self {
+        Self { prio, flow: 0, hint: 0 }
+    }
+}
+
 /// An access of the host to one logical page.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum AccessKind {
@@ -107,8 +125,8 @@ pub struct Access {
     pub kind: AccessKind,
     /// The page.
     pub lpn: Lpn,
-    /// How urgent it is.
-    pub prio: Prio,
+    /// What the request says of it.
+    pub host: HostTag,
     /// Page operations of the host in the drive, waiting or running.
     pub waiting_device: u32,
 }

@@ -2,8 +2,8 @@
 
 use super::job::JobCondition;
 use crate::{
-    Access, Cost, Ftl, FtlView, Interests, Load, Lpn, Placement, Plan, PolicyTypes, ReadDisturb,
-    Role, StreamId, Waiting, Watch, WriteCtx,
+    Access, Cost, Ftl, FtlView, HostTag, Interests, Load, Lpn, Placement, Plan, PolicyTypes,
+    ReadDisturb, Role, StreamId, Waiting, Watch, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Time};
 use nand::{BlockId, Level, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
@@ -16,14 +16,14 @@ impl<K: PolicyTypes> Ftl<K> {
     pub fn write(
         &mut self,
         lpn: Lpn,
-        prio: Prio,
+        host: HostTag,
         waiting: &Waiting,
         idle: &BitSet,
         now: Time,
     ) -> Option<Operation> {
-        let (ppn, block, slot) = self.place(lpn, 1, prio, waiting, idle, now)?;
+        let (ppn, block, slot) = self.place(lpn, 1, host, waiting, idle, now)?;
         self.bind_host(lpn, ppn, block, slot, now);
-        Some(self.host_operation(Verb::Program, Slots::one(ppn), prio))
+        Some(self.host_operation(Verb::Program, Slots::one(ppn), host.prio))
     }
 
     /// The same for different pages that one command programs, at most
@@ -32,15 +32,15 @@ impl<K: PolicyTypes> Ftl<K> {
     pub fn write_unit(
         &mut self,
         lpns: &[Lpn],
-        prio: Prio,
+        host: HostTag,
         waiting: &Waiting,
         idle: &BitSet,
         now: Time,
     ) -> Option<Operation> {
         let pages = lpns.len() as u32;
-        let (first, block, slot) = self.place(lpns[0], pages, prio, waiting, idle, now)?;
+        let (first, block, slot) = self.place(lpns[0], pages, host, waiting, idle, now)?;
         self.bind_unit(lpns.iter().copied(), block, slot, now);
-        Some(self.host_operation(Verb::Program, Slots::run(first, pages), prio))
+        Some(self.host_operation(Verb::Program, Slots::run(first, pages), host.prio))
     }
 
     /// Points pages that one command programs to their slots, from one on. Missing pages are padding.
@@ -70,13 +70,14 @@ impl<K: PolicyTypes> Ftl<K> {
         &mut self,
         lpn: Lpn,
         pages: u32,
-        prio: Prio,
+        host: HostTag,
         waiting: &Waiting,
         idle: &BitSet,
         now: Time,
     ) -> Option<(Ppn, BlockId, u32)> {
         let (geometry, writable) = (&self.space.geometry, &self.space.writable);
         let load = Load { geometry, writable, waiting, idle };
+        let prio = host.prio;
         let Some(dest) = self.policies.placement.place(&load, lpn, prio) else {
             self.jobs.await_space(None);
             return None;

@@ -6,8 +6,8 @@
 //! Every read is compared with the map as it was when the read was asked for.
 
 use ftl::{
-    Access, AccessKind, Ftl, JobId, Lpn, Next, Placement, Policies, PolicyTypes, State, Waiting,
-    WriteCtx,
+    Access, AccessKind, Ftl, HostTag, JobId, Lpn, Next, Placement, Policies, PolicyTypes, State,
+    Waiting, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
@@ -297,7 +297,8 @@ where
     fn observe(&mut self, lpn: Lpn, kind: AccessKind, prio: Prio) {
         let waiting_device = self.host_pending as u32;
         let now = self.now();
-        self.ftl.host_access(|| Access { now, kind, lpn, prio, waiting_device });
+        let host = HostTag::of(prio);
+        self.ftl.host_access(|| Access { now, kind, lpn, host, waiting_device });
     }
 
     pub(crate) fn write(&mut self, lpn: Lpn, prio: Prio) {
@@ -357,9 +358,9 @@ where
         let given = if let [lpn] = *lpns
             && self.unit() == 1
         {
-            self.ftl.write(lpn, prio, waiting, &idle, now)
+            self.ftl.write(lpn, HostTag::of(prio), waiting, &idle, now)
         } else {
-            self.ftl.write_unit(lpns, prio, waiting, &idle, now)
+            self.ftl.write_unit(lpns, HostTag::of(prio), waiting, &idle, now)
         };
         let Some(operation) = given else { return false };
         let ppn = operation.slot();

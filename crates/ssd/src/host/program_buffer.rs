@@ -131,7 +131,7 @@ impl ProgramBuffers {
 mod tests {
     use super::*;
     use crate::ops::{Owner, PageOp};
-    use kernel::Prio;
+    use ftl::HostTag;
     use nand::Verb;
 
     #[test]
@@ -139,8 +139,13 @@ mod tests {
         let (mut program_buffers, mut ops) = (ProgramBuffers::new(4, 8), Ops::new());
         let mut lay = |program_buffers: &mut ProgramBuffers, at: usize, page: u32| {
             let lpn = Lpn::from_u32(page);
-            let op =
-                PageOp::new(Owner::Host(0), Verb::Program, Prio::Normal, Some(lpn), Time::ZERO);
+            let op = PageOp::new(
+                Owner::Host(0),
+                Verb::Program,
+                HostTag::default(),
+                Some(lpn),
+                Time::ZERO,
+            );
             let op = ops.add(op);
             program_buffers.add(at, lpn, op, &mut ops)
         };
