@@ -160,7 +160,7 @@ impl PageOp {
         self.operation.tag.prio
     }
 
-    /// What its request says of its page.
+    /// The facts that its request gives about its page.
     #[inline(always)]
     pub(crate) fn host(&self) -> HostTag {
         HostTag { prio: self.prio(), flow: self.flow, hint: self.hint }
