@@ -15,8 +15,8 @@ pub(crate) const MOST: usize = if cfg!(test) { 4 << 20 } else { 48 << 20 };
 pub(crate) const PLAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 18 };
 /// Bytes of a piece: memory grows by pieces, so nothing is ever copied.
 const PIECE: usize = 1 << 20;
-/// The greatest number of bytes of a request: its head and three numbers, each of which is written
-/// and read as eight, and before it a head that changes the hint.
+/// The greatest number of bytes of a request: its head and three numbers, with a head before it
+/// that changes the hint. Each number is written and read as eight bytes.
 const LONGEST: usize = 2 + 2 + 3 * 8;
 
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
