@@ -138,9 +138,9 @@ fn reclaim(block: BlockId) -> Step {
 fn each_family_has_its_source() {
     let mut sources = Vec::new();
     drive(2).policies.each_as(|source, _| sources.push(source));
-    let mut expected = [Source::Rewrite; 9];
-    // Cost, throttle, read disturb, page choice, coding, victim, placement, wear, order.
-    (expected[2], expected[7]) = (Source::Refresh, Source::Wear);
+    let mut expected = [Source::Rewrite; 10];
+    // Cost, throttle, read disturb, page choice, coding, victim, separation, placement, wear, order.
+    (expected[2], expected[8]) = (Source::Refresh, Source::Wear);
     assert_eq!(sources, expected);
 }
 

@@ -640,6 +640,67 @@ impl Life {
     }
 }
 
+/// A page that is about to be written, as a separation policy sees it.
+#[pyclass(frozen, get_all, module = "floatgate.policy")]
+pub(crate) struct NewPage {
+    /// The simulated time in ns; 0 before the run.
+    now_ns: u64,
+    /// The logical page.
+    lpn: u32,
+    /// Whether it moves; False: the host writes it.
+    moves: bool,
+    /// The source of the write, by its name in results, such as `host` or `gc`.
+    source: &'static str,
+    /// Whether the request is urgent.
+    high_priority: bool,
+    /// The number of the request's flow; 0 where there are none, and for moves.
+    flow: u8,
+    /// The hint of the request about its data; 0 is none, as for moves.
+    hint: u8,
+    /// The stream that its copy lies in, by its place in `streams`; None: in none of them.
+    stream: Option<u8>,
+    /// Pages that the host wrote since it wrote this one last; None: not known.
+    age: Option<u32>,
+    /// Pages that the host has written.
+    clock: u32,
+}
+
+impl NewPage {
+    pub(crate) fn new(page: &core::PageCtx) -> Self {
+        Self {
+            now_ns: page.now.as_ns(),
+            lpn: page.lpn.as_u32(),
+            moves: page.moves,
+            source: page.tag.source.name(),
+            high_priority: page.tag.prio == core::Prio::High,
+            flow: page.flow,
+            hint: page.hint,
+            stream: page.from,
+            age: page.age,
+            clock: page.clock,
+        }
+    }
+}
+
+/// When each copy of a page ends: what no drive can know.
+#[pyclass(frozen, module = "floatgate.policy")]
+pub(crate) struct Deaths(pub(crate) Arc<core::Deaths>);
+
+#[pymethods]
+impl Deaths {
+    /// Returns when a page is written over or given up that was so this number of times.
+    ///
+    /// In pages that the host has written until then; None: never.
+    fn end(&self, lpn: u32, changes: u32) -> PyResult<Option<u32>> {
+        if lpn as usize + 1 >= self.0.first.len() {
+            return Err(PyIndexError::new_err(format!("the drive has no page {lpn}")));
+        }
+        let changes = changes.min(self.0.at.len() as u32);
+        let at = self.0.of(core::Lpn::from_u32(lpn), changes);
+        Ok(Some(at).filter(|at| *at < u32::MAX))
+    }
+}
+
 /// The reads of each page between two writes, which a real drive cannot know in advance.
 #[pyclass(frozen, module = "floatgate.policy")]
 pub(crate) struct Future(pub(crate) Arc<core::Future>);

@@ -29,6 +29,8 @@ pub trait PolicyTypes: 'static {
     type Coding: Coding;
     /// Family victim.
     type Victim: Victim;
+    /// Family separation.
+    type Separation: Separation;
     /// Family placement.
     type Placement: Placement;
     /// Family wear.
@@ -51,6 +53,8 @@ pub struct Policies<K: PolicyTypes> {
     pub coding: K::Coding,
     /// The policy that chooses the block to reclaim.
     pub victim: K::Victim,
+    /// The policy that chooses the stream of a page.
+    pub separation: K::Separation,
     /// The policy that chooses the plane of a page.
     pub placement: K::Placement,
     /// The policy that chooses which data moves to even out wear.
@@ -74,6 +78,7 @@ impl<K: PolicyTypes> Policies<K> {
         f(Source::Rewrite, &mut self.page_choice);
         f(Source::Rewrite, &mut self.coding);
         f(Source::Rewrite, &mut self.victim);
+        f(Source::Rewrite, &mut self.separation);
         f(Source::Rewrite, &mut self.placement);
         f(Source::Wear, &mut self.wear);
         f(Source::Rewrite, &mut self.order);

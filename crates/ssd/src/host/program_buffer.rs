@@ -49,11 +49,12 @@ impl ProgramBuffers {
         self.held
     }
 
-    /// Whether a page waits in a program buffer: in `at`, or in that of urgent writes beside it.
+    /// Whether a page waits in a program buffer: in `at`, or in those of other kinds of writes, which
+    /// are `apart`.
     #[inline]
     pub(crate) fn find(&self, at: usize, apart: usize, lpn: Lpn) -> Option<usize> {
-        let mut both = [at, at + apart].into_iter().filter(|at| *at < self.each.len());
-        both.find(|at| self.each[*at].pages.has(lpn))
+        let mut kinds = (at..self.each.len()).step_by(apart);
+        kinds.find(|at| self.each[*at].pages.has(lpn))
     }
 
     /// Puts a write into a program buffer. Returns whether that is full now.
