@@ -229,7 +229,7 @@ class Access:
         """The number of the request's flow; 0 where there are none."""
     @property
     def hint(self) -> int:
-        """The hint of the request about its data, 0 to 255; 0: no hint."""
+        """The hint of the request about its data, 0 to 255; 0 is none."""
     @property
     def waiting(self) -> int:
         """Page operations of the host in the drive, waiting or running."""

@@ -160,7 +160,7 @@ impl PageOp {
         self.operation.tag.prio
     }
 
-    /// The facts that its request gives about its page.
+    /// What its request says of its page.
     #[inline(always)]
     pub(crate) fn host(&self) -> HostTag {
         HostTag { prio: self.prio(), flow: self.flow, hint: self.hint }

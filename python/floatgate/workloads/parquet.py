@@ -286,10 +286,10 @@ class Pieces:
         return values if column.scale == 1 else values * column.scale
 
     def _hints(self, values: pl.Series, column: Column) -> NDArray[Any]:
-        """Returns the hints; 0 stands for none."""
+        """The hints; 0 stands for none."""
         import polars as pl
 
-        # A value that is not whole, or is out of bounds, becomes null in the narrow type.
+        # What is no whole number, or out of bounds, has no value in the narrow type.
         hints = values.cast(pl.UInt8, strict=False)
         wrong = hints.is_null() | (hints.cast(values.dtype) != values)
         if wrong.any():

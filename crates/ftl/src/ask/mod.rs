@@ -92,7 +92,7 @@ impl<K: PolicyTypes> Policies<K> {
     }
 }
 
-/// The facts that a request of the host gives about its pages, beside their addresses.
+/// What a request of the host says of its pages, beside their addresses.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct HostTag {
     /// How urgent it is.
@@ -130,7 +130,7 @@ pub struct Access {
     pub kind: AccessKind,
     /// The page.
     pub lpn: Lpn,
-    /// The facts that the request gives about the page.
+    /// What the request says of it.
     pub host: HostTag,
     /// Page operations of the host in the drive, waiting or running.
     pub waiting_device: u32,

@@ -424,9 +424,9 @@ settings! {
         /// The fate of requests beyond the drive's capacity.
         out_of_range: OutOfRange => Requests,
         /// Settings of flows of the workload: a list of { name = "db", weight = 4, priority =
-        /// "high", hint = 3, queue-depth = 8 }. A weight is 1 to 256. A priority, "normal" or "high",
-        /// holds for every request of the flow. A hint, 0 to 255, holds for its requests without
-        /// one. The queue depth is the greatest number of its requests in the drive.
+        /// "high", hint = 3, queue-depth = 8 }. A weight is 1 to 256; a priority, "normal" or "high",
+        /// is that of every request of the flow; a hint, 0 to 255, is that of its requests without
+        /// one; the queue depth is the most of its requests in the drive.
         flow: FlowList => Run,
         /// Only the requests of this flow are sent, as if the others were silent.
         only: Option<String> => Run,
