@@ -57,8 +57,8 @@ impl Asked {
         if drive.policies.is_from_outside(Family::Throttle) {
             let (name, _) = drive.policies.get(Family::Throttle);
             return wrong(format!(
-                "`throttle={name}` answers for each write, and years go by in periods: only a \
-                 throttle on the list can be advanced so"
+                "`throttle={name}` decides for each write, but years are computed in periods: choose \
+                 a built-in throttle"
             ));
         }
         let throttle = drive.policies.build().throttle.settings().copied();

@@ -502,7 +502,7 @@ fn composed(
 ) -> PyResult<Box<dyn Workload>> {
     let composition = composition.map_err(WorkloadError::new_err)?;
     if spec.depth >= DEEPEST {
-        let what = "files of parts stand in one another without end";
+        let what = "files of parts contain one another without end";
         return Err(WorkloadError::new_err(format!("{}: {what}", path.display())));
     }
     let folder = path.parent().unwrap_or(Path::new(""));

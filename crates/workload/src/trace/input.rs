@@ -227,7 +227,7 @@ impl Stored {
             Spot::Whole,
             format!("it is named like a {what} file and begins like {}", shown(&head)),
             format!("the beginning of a {what} file"),
-            "it is damaged, then copy it again and compare its sum, or has a wrong name, then rename it",
+            "if it is damaged, copy it again and compare its sum; if its name is wrong, rename it",
         ))
     }
 
