@@ -159,7 +159,7 @@ def facts(tables: Sequence[Table], kind: str = "output") -> list[Fact]:
 
 
 def counts(tables: Sequence[Table]) -> dict[str, dict[str, int]]:
-    """The number of facts with each verdict, `numbers` and `relations` apart, all four in order.
+    """The number of facts with each verdict, separately for `numbers` and `relations`.
 
     `follows` has the number of rows that follow from the inputs, and of those that are not equal.
     """

@@ -19,7 +19,7 @@ struct Case {
     recovery: Recovery,
     /// Cycles of all flash that the drive can program in a period, at most.
     peak: f64,
-    /// The programs of collection beyond the grant, in periods' shares of an even spread.
+    /// The programs of collection beyond the grant, as a multiple of a period's even share.
     overshoot: f64,
     /// Whether the host waits for the delay of each page, as a real one would. Without that, demand
     /// may be anything.
