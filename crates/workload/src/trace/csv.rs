@@ -495,7 +495,7 @@ impl Parser for Csv {
             let place = self.place(key);
             let hint = format!(
                 "`{key}={place}:sectors` if they count blocks of 512 bytes, `{key}={place}:4KiB` of \
-                 that size, `{key}={place}:bytes` if they are as they are"
+                 that size, `{key}={place}:bytes` if they count bytes"
             );
             Some(Doubt { found, expected, hint })
         };
