@@ -112,7 +112,7 @@ pub struct FloatgateRequest {
     pub op: u32,
     /// The number of its flow.
     pub flow: u8,
-    /// The hint of the host about its data.
+    /// The hint about the data of a write; 0: none.
     pub hint: u8,
     /// 1: high priority.
     pub urgent: u8,

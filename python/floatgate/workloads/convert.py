@@ -37,9 +37,9 @@ def convert(
     """Writes a workload as a Parquet file, which every function here takes as a workload.
 
     The columns are `time_ns` (since the first request), `op` (read, write, trim, flush, write-fua),
-    `offset` and `size` in bytes, and `prio` (normal, high). `flow` follows if the workload has
-    flows. Rows are in the order of time, and the file names their source. It appears whole or not
-    at all, and memory does not grow with it.
+    `offset` and `size` in bytes, `prio` (normal, high), and `hint` (0: none). `flow` follows if the
+    workload has flows. Rows are in the order of time, and the file names their source. It appears
+    whole or not at all, and memory does not grow with it.
 
     Args:
         workload: Any workload that `floatgate.run` takes.

@@ -15,7 +15,7 @@
 //! `flush`, `wf`, `write-fua`, in any case) or the letters of the Linux kernel (`RA`, `WS`).
 //! `op=2:0/1` gives other words for read, write and, if there are such, trim, flush and write with
 //! FUA. A flush has a size of 0 or none, and its offset and hint are ignored. Without `time` the
-//! requests have no times. A row without a hint has 0, which is none.
+//! requests have no times. Without a hint a row has 0.
 
 use super::clock::TraceClock;
 use super::columns::{ColumnPlace, ColumnRole as Said, Columns, MOST_COLUMNS, Spelling, Unit};
@@ -46,7 +46,7 @@ const DEVICE: FieldName =
     FieldName { name: "the device", expected: "a number or a name", hint: HINT };
 const DATA_HINT: FieldName = FieldName {
     name: "the hint",
-    expected: "a whole number from 0 to 255, where 0 or nothing is no hint",
+    expected: "a whole number from 0 to 255, or nothing: 0 means without a hint",
     hint: HINT,
 };
 
