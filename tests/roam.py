@@ -672,7 +672,7 @@ def work(result: Result) -> int:
 
 
 def ageing(result: Result) -> float:
-    """Processor seconds that ageing may take before the run: results lack the number of its pages."""
+    """Processor seconds that ageing may take before the run; no result has its number of pages."""
     if result.data["provenance"]["config"]["precondition"]["age"] == "none":
         return 0
     return SECONDS_AN_AGED_PAGE * AGED_PAGES
