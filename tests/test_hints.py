@@ -45,9 +45,7 @@ class Watching:
 def heard(workload: str | Path, *, set: dict[str, Any] | None = None, **reading: Any) -> Seen:
     """The accesses of a workload that a policy sees."""
     seen.clear()
-    floatgate.run(
-        "agcr", workload, set=SMALL | (set or {}), policy={"victim": Watching}, **reading
-    )
+    floatgate.run("agcr", workload, set=SMALL | (set or {}), policy={"victim": Watching}, **reading)
     return list(seen)
 
 
