@@ -1014,11 +1014,15 @@ WRONG: dict[str, tuple[str, str, str]] = {
         "def spread(self, lpn): return 0\n def is_free(self): return False",
         "with the answers of `placement=py:wrong.X` the drive cannot go on",
     ),
-    "no streams": ("separation", "def streams(self): return []", "at most 100 streams, of which"),
+    "no data streams": (
+        "separation",
+        "def streams(self): return []",
+        "at most 100 streams, of which",
+    ),
     "an odd class": (
         "separation",
         "def streams(self): return [DataStream('all', 'everything')]",
-        "must be \"host\", \"moves\" or \"both\"",
+        'must be "host", "moves" or "both"',
     ),
     "no such data stream": (
         "separation",
