@@ -42,7 +42,7 @@ SECONDS_A_PAGE = 200e-6
 """Processor time for each page that is written beforehand, requested or moved: a hundred times the
 time of a page operation."""
 AGED_PAGES = 64 << 17
-"""The most pages that ageing of a small drive writes (`precondition.rs`): 64 stretches of 131,072."""
+"""The most pages that ageing of a small drive writes: 64 stretches (`precondition.rs`)."""
 SECONDS_AN_AGED_PAGE = 4e-6
 """Processor time for each of them and for the pages that move for it, which can be forty."""
 HANG = 120
@@ -672,7 +672,7 @@ def work(result: Result) -> int:
 
 
 def ageing(result: Result) -> float:
-    """Processor seconds that ageing before the run may take: no result says how many pages it wrote."""
+    """Processor seconds that ageing may take before the run; no result has its number of pages."""
     if result.data["provenance"]["config"]["precondition"]["age"] == "none":
         return 0
     return SECONDS_AN_AGED_PAGE * AGED_PAGES

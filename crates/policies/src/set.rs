@@ -64,7 +64,7 @@ pub fn all() -> impl Iterator<Item = &'static PolicyInfo> + Clone {
     Family::ALL.into_iter().flat_map(Family::policies)
 }
 
-/// One policy of a drive: which, with which parameters.
+/// One policy of a drive, with its parameters.
 #[derive(Clone, Debug)]
 struct Choice {
     family: Family,
@@ -126,7 +126,7 @@ pub struct PolicySet {
 impl PolicySet {
     /// The set that a drive file and a command line name, as `(family, policy, parameters)`; a
     /// later entry of a family replaces an earlier one, and families not named get their default.
-    /// `supplier` has the policies that are not on the list, if there are such.
+    /// `supplier` has the policies that are not on the list, if any.
     pub fn resolve(
         named: &[(String, String, Map<String, Value>)],
         supplier: Option<&dyn Supplier>,
@@ -237,8 +237,7 @@ impl PolicySet {
         matches!(self.choice(family).origin, Origin::Outside(_))
     }
 
-    /// The policies from outside, as family and name, that this set alone is not enough to find
-    /// again.
+    /// The policies from outside that this set alone cannot find again, as family and name.
     pub fn unrepeatable(&self) -> impl Iterator<Item = (Family, &str)> {
         let lost = |c: &&Choice| matches!(&c.origin, Origin::Outside(e) if !e.repeatable);
         self.choices.iter().filter(lost).map(|c| (c.family, c.name.as_str()))
@@ -266,8 +265,8 @@ impl PolicySet {
         self.build().coding.layouts(geometry)
     }
 
-    /// Slots of each plane that the policies keep from data, besides the need of garbage
-    /// collection; with their names, as `family=name`.
+    /// Returns the slots of each plane that the policies keep from data, besides the need of
+    /// garbage collection, and the names of these policies as `family=name`.
     pub fn spare_slots(&self, geometry: &Geometry) -> (u64, Vec<String>) {
         if self.misfit(geometry).is_some() {
             return (0, Vec::new());

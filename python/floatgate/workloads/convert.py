@@ -45,10 +45,10 @@ def convert(
         workload: Any workload that `floatgate.run` takes.
         out: The file, whose name ends in `.parquet`.
         force: Replace an existing file.
-        drive: A generator that says no `workload.span` covers this drive.
+        drive: A generator without a `workload.span` covers this drive.
         set: Settings of the workload by key, `{"workload.requests": 1000}`.
-        progress: Called some ten times a second with the stage (`converting`), the requests
-            done, how many there are (None where unknown) and the workload's time in ns.
+        progress: Called some ten times a second with the stage (`converting`), the requests done,
+            their total (None if unknown) and the workload's time in ns.
         **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:

@@ -369,7 +369,7 @@ class Blocks:
 def _units(key: str, name: str) -> str:
     return (
         f"`{key}={name}:sectors` if they count blocks of 512 bytes, `{key}={name}:4KiB` of that "
-        f"size, `{key}={name}:bytes` if they are as they are"
+        f"size, `{key}={name}:bytes` if they count bytes"
     )
 
 

@@ -114,8 +114,8 @@ impl<K: PolicyTypes> Ftl<K> {
         self.buffered.len() / self.answers.separation.hosts
     }
 
-    /// The kinds of writes that have program buffers of their own: those of each stream of the host, and
-    /// last the urgent ones, if these lie in blocks of their own.
+    /// The number of kinds of writes that have program buffers of their own: those of each stream of the
+    /// host. Urgent ones are the last kind, if they lie in blocks of their own.
     pub fn kinds_of_writes(&self) -> usize {
         self.answers.separation.hosts + usize::from(self.answers.priority)
     }

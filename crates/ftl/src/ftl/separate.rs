@@ -14,7 +14,7 @@ use nand::{BlockId, Geometry, Source, Tag};
 /// The place of a stream of another family.
 const NO_PLACE: u8 = u8::MAX;
 
-/// What the separation policy has said of its streams, once.
+/// The answers of the separation policy about its streams, asked for once.
 pub(crate) struct Separated {
     /// The id of each of its streams.
     ids: Vec<StreamId>,

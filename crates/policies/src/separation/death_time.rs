@@ -1,7 +1,7 @@
 //! `death-time`: classes by when each page will be overwritten, which no drive can know.
 //!
-//! A page that is overwritten or given up before the host has written `width` more pages goes to class 0, one
-//! that is so before twice as many to class 1, and so on; the last class takes the rest. Pages of a class
+//! A page that is overwritten or given up before the host has written `width` more pages goes to class 0.
+//! With twice that number it goes to class 1, and so on; the last class takes the rest. Pages of a class
 //! end at about the same time, so blocks are nearly empty when they are collected. It is a bound
 //! only if there are so many classes that each is narrower than a block's lifetime: with few
 //! classes other schemes can be better.

@@ -1,9 +1,9 @@
 //! `hints`: pages of different hints never share a block.
 //!
-//! The host says with each write to which of its data the write belongs, as the streams of NVMe and
-//! T10 and the placement handles of NVMe's flexible data placement do. Each hint has an open block for
-//! writes. What collection moves stays apart too: a victim holds pages of one hint, and they
-//! move to an open block of that hint. So no block ever holds pages of two hints, whatever happens.
+//! With each write the host names the data that the write belongs to. The streams of NVMe and T10 and
+//! the placement handles of NVMe's flexible data placement do the same. Each hint has an open block for
+//! writes. Pages that collection moves stay apart too: a victim holds pages of one hint, and they
+//! move to an open block of that hint. So no block ever holds pages of two hints.
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};

@@ -1,8 +1,8 @@
 //! `sepbit`: separation by the inferred time at which a page will be overwritten.
 //!
 //! A page that is overwritten soon was often overwritten soon before. So a write of the host whose
-//! predecessor lived less than a threshold goes to class 0, and any other to class 1. What
-//! collection moves from class 0 has outlived its guess and goes to class 2. Other moves go to classes
+//! predecessor lived less than a threshold goes to class 0, and any other to class 1. A page
+//! that collection moves from class 0 has outlived its guess and goes to class 2. Other moves go to classes
 //! 3, 4 and 5 by their age. The threshold `l` is the mean lifetime of the last 16 blocks of class 0 that
 //! were collected; before the first 16 it is infinite.
 //!

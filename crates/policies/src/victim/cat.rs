@@ -1,6 +1,6 @@
 //! `cat`: cost, age and times. `cost-benefit` that spares worn blocks.
 //!
-//! A block has the valid share `u`, and was erased so many times. The block with the least
+//! A block has the valid share `u`, and was erased `times` times. The block with the least
 //! `u / (1 - u) * times / age` is taken: cheap to empty, long stable, and erased less often than others.
 
 use crate::info::{Family, PolicyInfo};

@@ -1,4 +1,4 @@
-//! `cost-benefit`: the block with the most space won for its age and the cost of the move.
+//! `cost-benefit`: the block whose gain is greatest for its age and the cost of its move.
 //!
 //! A block has the valid share `u`. Reading it and writing the valid part again costs `2u` and
 //! gains `1 - u`. Data that has stayed long will stay on, and its space is gained for longer. So
@@ -29,7 +29,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ..PolicyInfo::of(Family::Victim)
 };
 
-/// The block with the most space won for its age and cost.
+/// Takes the block whose gain is greatest for its age and cost.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct CostBenefit {
     root: bool,
@@ -60,7 +60,7 @@ impl Victim for CostBenefit {
             let age = blocks.closings().wrapping_sub(blocks.closed_at(*b)) + 1;
             self.worth(age, blocks.gain(*b), blocks.valid(*b))
         };
-        // Of equals the one of the lowest address.
+        // Among equals, the one with the lowest address.
         plane.candidates().max_by(|a, b| worth(a).total_cmp(&worth(b)).then(b.cmp(a)))
     }
 }

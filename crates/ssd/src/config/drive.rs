@@ -155,7 +155,7 @@ pub enum Superblock {
     Dies(u32),
 }
 
-/// What begins collection.
+/// The condition at which collection begins.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum GcTrigger {
     /// Too few free blocks.

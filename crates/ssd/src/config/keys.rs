@@ -403,9 +403,9 @@ settings! {
         /// In idle time, collect until a plane has this many free blocks, at least `stop`. 0: no
         /// background collection.
         background_stop: u32,
-        /// What begins collection. "free-blocks": too few free blocks, see `start`. { garbage = 0.15 }:
-        /// beside that, with each write request a plane in which this share of the written pages is
-        /// invalid collects one block. A share above 0, below 1. By default "free-blocks".
+        /// The condition at which collection begins. "free-blocks": too few free blocks, see `start`.
+        /// { garbage = 0.15 }: beside that, with each write request a plane in which this share of the
+        /// written pages is invalid collects one block. A share above 0, below 1. By default "free-blocks".
         trigger: Option<TriggerField>,
         /// How much is collected at once. "all": until `stop`; "one": a block, the rest in idle
         /// time, as long as `start` are free. With `pace` "per-write" both are the same.
@@ -644,7 +644,7 @@ pub(crate) struct Interval;
 /// `timing.bus`: nothing if the array times contain the transfer.
 pub(crate) struct BusField;
 
-/// What begins collection: a word, or a table.
+/// The condition at which collection begins: a word, or a table.
 pub(crate) struct TriggerField;
 
 /// Bytes to move by, forward or (with a minus sign) backward: `"-31.5KiB"`.

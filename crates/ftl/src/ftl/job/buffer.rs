@@ -90,8 +90,9 @@ impl<D> JobBuffer<D> {
         self.read.push(from, (to, data));
     }
 
-    /// Brings pages of one stream to the front, as many as a command programs. The stream is the first
-    /// with so many; without one, that of a page which `first` says, or of any. Returns it with their number.
+    /// Brings pages of one stream to the front, as many as a command programs. The stream is
+    /// the first with that number. Without one, it is that of a page that `first` accepts, or of any.
+    /// Returns it with their number.
     fn bring_forward(&mut self, unit: u32, first: impl Fn(Ppn) -> bool) -> Option<(StreamId, u32)> {
         let mut streams = [0; 256];
         let mut full = None;
