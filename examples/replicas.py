@@ -1,8 +1,8 @@
 """A store with three replicas: each read goes to three drives, and the fastest answers.
 
-`python examples/replicas.py` prints how often a read takes longer than t, and what the drives
-predict by themselves. They are independent, because each has a background load and a seed of its
-own. So P(min > t) is the product of P(drive > t).
+`python examples/replicas.py` prints how often a read takes longer than t, and the drives' own
+predictions. Drives are independent, because each has a background load and a seed of its own. So
+P(min > t) is the product of P(drive > t).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def compared(drives: NDArray[np.float64], t: float) -> tuple[float, float, float
 def study(
     first_seed: int = 1,
 ) -> tuple[NDArray[np.float64], list[tuple[float, float, float, float]]]:
-    """The latencies by drive and read, and for some thresholds in ns what `compared` says.
+    """The latencies by drive and read, and the value of `compared` for some thresholds in ns.
 
     Beyond the last threshold, fewer than fifty reads are late on all drives: too few for a bound.
     """

@@ -61,7 +61,7 @@ typedef struct floatgate_options {
     const char *const *settings; /* setting_count texts such as "precondition.fill=full" */
     const char *const *policies; /* policy_count texts such as "victim=d-choices:d=3" */
     const char *const *flows;    /* names, which "host.flow" can give weights and priorities */
-    const char *record;          /* a new Parquet file for what comes; null: none */
+    const char *record;          /* a new Parquet file for the requests; null: none */
     uint32_t setting_count;
     uint32_t policy_count;
     uint8_t has_seed;
@@ -100,7 +100,7 @@ const char *floatgate_last_error(void);
 int floatgate_open(const char *drive, const floatgate_options *options,
                    floatgate_session **session);
 
-/* Closes a session and frees its memory, whatever state it is in. A recording without a result is
+/* Closes a session and frees its memory, in any state. A recording without a result is
  * removed. Null is allowed. */
 int floatgate_close(floatgate_session *session);
 
@@ -132,7 +132,7 @@ int floatgate_advance(floatgate_session *session, uint64_t until);
 int floatgate_take(floatgate_session *session, floatgate_completion *completions, size_t most,
                    size_t *count);
 
-/* Ends the session: serves what is inside and stores the result, the JSON of `floatgate run --json`, in
+/* Ends the session: serves the requests inside and stores the result, the JSON of `floatgate run --json`, in
  * *json. The text belongs to the session and is valid until floatgate_close. Later calls return the same. If the
  * drive would have done something else had it known with the last request that no more come, a flush ends
  * the session, counts, and is recorded. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that every dependency has a permissive licence. Needs no network.
 
-Crates are asked of Cargo, Python packages of what is installed beside this Python.
+Cargo lists the crates; the installed packages of this Python list the Python packages.
 
     .venv/bin/python scripts/licences.py       prints each licence with who has it
 """

@@ -1,7 +1,7 @@
 """Measures the included drives for `floatgate drives`: `make measure-drives`.
 
 `docs/drives.md` defines the numbers. `--only NAME` measures one drive and keeps the others;
-`--show` prints what it would write.
+`--show` prints the file instead of writing it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs the example notebook and stores what its cells show: `make notebook`.
+"""Runs the example notebook and stores the output of its cells: `make notebook`.
 
 No Jupyter is needed: a cell shows its last expression, as HTML where the value has it.
 """
@@ -16,7 +16,7 @@ NOTEBOOK = Path(__file__).resolve().parent.parent / "examples/first-look.ipynb"
 
 
 def values(cells: list[dict[str, Any]], name: str) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Runs the cells one after the other: each that shows something, with what it shows."""
+    """Runs the cells one after the other. Returns those with output, each with its output."""
     names: dict[str, Any] = {}
     for cell in cells:
         if cell["cell_type"] != "code":

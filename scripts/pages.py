@@ -1,6 +1,6 @@
 """Renews the parts of pages that come from the declaration of results.
 
-`python scripts/pages.py` rewrites what stands between `<!-- NAME -->` and `<!-- end of NAME -->` in
+`python scripts/pages.py` rewrites the text between `<!-- NAME -->` and `<!-- end of NAME -->` in
 `docs/results.md` and `docs/glossary.md`. `tests/test_pages.py` fails where it is not current.
 """
 
@@ -232,7 +232,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     },
     "glossary.md": {"accounts": accounts, "sections of a result": keys},
 }
-"""The parts of each page, and what makes them."""
+"""The parts of each page, and the functions that make them."""
 
 
 def renewed(page: str, text: str) -> str:

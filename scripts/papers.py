@@ -1,8 +1,8 @@
 """Makes the published results again and renews what the project says of them.
 
 `python scripts/papers.py [--full NAME ...] [--runs DIR]` runs the quick form of every study, and
-the full one of those named, without any trace at hand; it checks that each claim rests on what it
-names. It writes `docs/papers.md` (each fact, and its verdict in both forms) and
+the full one of those named, without any trace at hand. It checks that each claim rests on the runs
+that it names. It writes `docs/papers.md` (each fact, and its verdict in both forms) and
 `python/floatgate/reproduce/verdicts.json`, which `floatgate reproduce` lists. Beside itself it
 writes `papers.json`: the rows of the full forms, and a digest of their runs. A full form that is
 stopped is resumed with the same `--runs`.
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def made(name: str, runs: Path, *, quick: bool) -> Reproduction:
-    """A study in one form, whose claims rest on what they name."""
+    """A study in one form, whose claims rest on the runs they name."""
     nothing = runs / "no-traces"
     nothing.mkdir(parents=True, exist_ok=True)
     out = runs / f"{name}-{'quick' if quick else 'full'}"
@@ -201,7 +201,7 @@ def said(of: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def lines(quick: Sequence[Table], full: Sequence[Table]) -> Iterator[str]:
-    """A line for each fact, with both forms side by side; what a form lacks stays empty."""
+    """A line for each fact, with both forms side by side; a fact that a form lacks stays empty."""
     forms = [{fact.name: fact for fact in facts(form)} for form in (full, quick)]
     for name in {**forms[0], **forms[1]}:
         both = [form.get(name) for form in forms]

@@ -1,4 +1,4 @@
-"""Prints what pyproject.toml requires for runs and for the named extras, one requirement a line."""
+"""Prints the requirements of pyproject.toml for runs and for the named extras, one a line."""
 
 import re
 import sys

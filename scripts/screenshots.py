@@ -56,7 +56,7 @@ def pages(folder: Path) -> Iterator[dict[str, Path | str]]:
 
 
 def shoot(browser: Browser, page: Path | str, file: Path, width: int, *, dark: bool) -> list[str]:
-    """Makes one picture, and says what is wrong with it."""
+    """Makes one picture. Returns its errors."""
     opened = browser.open(page, width, dark=dark, folded=True)
     deadline = time.monotonic() + 300
     while not browser.run("!!document.querySelector('svg.marks, canvas')"):

@@ -28,7 +28,7 @@ Since = dict[str, dict[str, str]]
 
 
 def renewed(known: Since, there: set[str], version: str) -> Since:
-    """The versions of keys that came and of keys that went, with this version for what is new."""
+    """The versions of keys that came and of keys that went, with this version for new keys."""
     came, gone = known["since"], known["removed"]
     missing = came.keys() - there
     return {

@@ -40,7 +40,7 @@ class Browser:
     """One browser for several pages; `pytest.skip` where there is none.
 
     Args:
-        folder: For what the browser keeps.
+        folder: Args: folder: For the browser's files.
         fonts: A key of `FONT_SETS`, whose fonts are the only ones; by default those of the machine.
     """
 
@@ -94,7 +94,7 @@ class Browser:
             self._process.wait()
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """A command, and what it returns."""
+        """A command, and its result."""
         self._last += 1
         message: dict[str, Any] = {"id": self._last, "method": method, "params": params}
         if self._session:

@@ -16,7 +16,7 @@ import sample
 from browser import FONT_SETS, Browser, font_folders
 from floatgate import Result
 
-# A shell has what it runs in the background ignore Ctrl-C; here it is tested all the same.
+# A shell has its background jobs ignore Ctrl-C; here it is tested all the same.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine does not count as a failure.
@@ -54,8 +54,8 @@ looks = pytest.mark.parametrize(
     ],
     indirect=["browser"],
 )
-"""For a test of how a page looks: narrow and wide, light and dark; with further fonts what depends
-on fonts. `make test` tries four of them, `make verify` all."""
+"""For a test of the look of a page: narrow and wide, light and dark; tests that depend on fonts
+also run with other fonts. `make test` tries four of them, `make verify` all."""
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def browser(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what needs a browser, so that it can be chosen and is counted."""
+    """Marks the tests that need a browser, so that they can be chosen and are counted."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("in_browser")

@@ -1,4 +1,4 @@
-"""Damaged results for those who read them: a message, and nothing else.
+"""Damaged results for every reader of them: a message, and nothing else.
 
 `python tests/damage.py [ROUNDS [SEED]]` tries ROUNDS of them; `tests/test_damage.py` a few.
 """

@@ -229,7 +229,7 @@ def stored() -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def result(rng: random.Random, folder: Path) -> None:
-    """A result's file, with what it says of itself or without; and all that is made of it."""
+    """A result's file, with its description of itself or without; and all that is made of it."""
     value, _ = stored()
     path = folder / RESULT
     if rng.random() < 0.2:
@@ -248,7 +248,7 @@ def result(rng: random.Random, folder: Path) -> None:
 
 
 def table(rng: random.Random, folder: Path) -> None:
-    """A Parquet table: of a run, whatever its result says of it; or as a trace."""
+    """A Parquet table: of a run, under any result; or as a trace."""
     value, tables = stored()
     data = {key: inside for key, inside in value.items() if key != SEAL}
     name = rng.choice(sorted(tables))
@@ -279,7 +279,7 @@ def requests() -> bytes:
 
 
 def damage_anywhere(rng: random.Random, raw: bytes) -> bytes:
-    """Damage, half of it where a Parquet file says what is in it: at its end."""
+    """Damage, half of it in the description of a Parquet file, which is at its end."""
     if rng.random() < 0.5:
         return damage(rng, raw)
     cut = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
@@ -318,7 +318,7 @@ READERS: dict[str, Callable[[random.Random, Path], None]] = {
 
 
 def once(rng: random.Random, folder: Path, reader: str = "runs") -> str | BaseException:
-    """One input: `accepted`, `refused`, or what went wrong."""
+    """One input: `accepted`, `refused`, or the fault."""
     try:
         READERS[reader](rng, folder)
     except floatgate.InputError as error:

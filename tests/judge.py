@@ -1,4 +1,4 @@
-"""Judges the model of stand-ins: what the simulator makes of a trace and of its stand-in.
+"""Judges the model of stand-ins: the simulator's results for a trace and for its stand-in.
 
 A profile is fitted to each trace by its statistics alone. Trace and stand-ins (of three seeds) then
 run on the same small, full and aged drive. `python tests/judge.py --write` renews the tables of
@@ -55,7 +55,7 @@ MEASURES = {
 
 @dataclass
 class Judged:
-    """Of one measure: what the trace has, and the mean of its stand-ins."""
+    """Of one measure: the value of the trace, and the mean of its stand-ins."""
 
     real: float
     stand_in: float

@@ -17,10 +17,10 @@ MEMORY = 8 << 30
 """Bytes of address space of each: a reader of an endless file meets this limit."""
 
 SECONDS = 120
-"""Of processor time: what turns in a circle ends, however busy the machine is."""
+"""Of processor time: an endless loop is stopped, on a machine of any load."""
 
 PATIENCE = 240
-"""Seconds on the clock: what waits for ever is killed."""
+"""Seconds on the clock: a run that waits for ever is killed."""
 
 
 def child(words: list[str], out: IO[bytes], err: IO[bytes]) -> None:

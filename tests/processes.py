@@ -92,7 +92,7 @@ def processor_seconds(pid: int) -> float:
 def at_once(*pids: int) -> Iterator[None]:
     """Fails if these processes, which end meanwhile, take more than two seconds for it.
 
-    They are seconds of a processor: an engine that goes on takes them, whatever else there is.
+    They are seconds of a processor: an engine that goes on takes them, under any other load.
     """
 
     def ended() -> float:
@@ -175,7 +175,8 @@ if "floatgate.runs.workers.process" in sys.orig_argv:
 class Threshold:
     """Workers that are not yet there: they wait on their way until a test lets them in.
 
-    `folder` is to be on their path, where Python looks for what it runs ahead of all.
+    `folder` is to be on their path. Python looks there for the module that it runs before all
+    others.
     """
 
     def __init__(self, folder: Path) -> None:

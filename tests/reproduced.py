@@ -22,7 +22,7 @@ __all__ = ["not_carried", "papers", "quick", "recorded", "redirected", "row", "r
 
 
 def quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
-    """The quick form without any trace at hand; its claims rest on what they name."""
+    """The quick form without any trace at hand; its claims rest on the runs they name."""
     nothing = tmp_path_factory.mktemp("no-traces")
     # Apart from it: a study may make traces, which would be found there.
     out = tmp_path_factory.mktemp("made") / "out"
@@ -47,7 +47,7 @@ def quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
 
 
 def _whole(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A stored row with what it leaves out as usual."""
+    """A stored row with the usual values of absent keys."""
     return {"where": "", "what": ""} | dict(row)
 
 
@@ -76,7 +76,7 @@ def redirected(
 
 
 def rows(made: Reproduction, title: str) -> dict[str, Finding]:
-    """The rows of the one table whose title begins so, by what they are about."""
+    """The rows of the one table whose title begins so, by their subjects."""
     (table,) = (table for table in made.report.tables if table.title.startswith(title))
     assert table.rows
     return {row.what: row for row in table.rows}

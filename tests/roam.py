@@ -37,10 +37,10 @@ from floatgate.result.run import Result
 MEMORY = 3 << 30
 """Bytes of address space for one run; such a drive takes some ten MiB."""
 BASE_SECONDS = 3.0
-"""Processor time that a run may take whatever it does."""
+"""Processor time that any run may take."""
 SECONDS_A_PAGE = 200e-6
-"""Processor time for each page that is written beforehand, requested or moved: a hundred times
-what a page operation takes."""
+"""Processor time for each page that is written beforehand, requested or moved: a hundred times the
+time of a page operation."""
 HANG = 120
 """Processor seconds after which a run is ended."""
 
@@ -72,7 +72,7 @@ def kib(size: float) -> str:
 
 @dataclass(frozen=True)
 class Draw:
-    """A drive, its policies and what is sent to it."""
+    """A drive, its policies and its requests."""
 
     seed: int
     drive: Settings
@@ -618,7 +618,7 @@ def out_of_order(block: dict[str, Any]) -> str | None:
 
 
 ABSURD = re.compile(r"\bnan\b|\binf\b|\bNone\b|(?<![\w.-])-\d|\d\.\d+ T (requests|page)")
-"""Words that no page has, whatever the run."""
+"""Words that no page has, after any run."""
 
 
 def faults(result: Result, draw: Draw) -> Iterator[str]:
@@ -657,7 +657,7 @@ def faults(result: Result, draw: Draw) -> Iterator[str]:
 
 
 def work(result: Result) -> int:
-    """Pages that the run and what was before it had to handle."""
+    """Pages that the run and its preconditioning had to handle."""
     data = result.data
     flash = data["flash"]
     moved = sum(flash[verb]["total"] for verb in ("read", "program", "reprogram"))
@@ -687,7 +687,7 @@ NEEDED = ("geometry.", "timing.erase", "timing.bus", "host.out-of-range")
 
 
 def mended(draw: Draw, error: str) -> Draw | None:
-    """The draw without what a refusal names, if it names anything that can go."""
+    """The draw without the setting that a refusal names, if it names one that can go."""
     if "cannot be packed" in error and draw.drive["host.out-of-range"] != "wrap":
         return replace(draw, drive=draw.drive | {"host.out-of-range": "wrap"})
     for name in re.findall(r"`([^`\s]+)`", error):
@@ -706,7 +706,8 @@ def mended(draw: Draw, error: str) -> Draw | None:
 
 
 def valid(draw: Draw, folder: Path) -> Draw | Outcome:
-    """The draw as the package takes it: what a refusal names is dropped, one thing after the other.
+    """The draw as the package takes it: the settings that a refusal names are dropped, one after
+    the other.
 
     A drive is mended without its workload first, since that costs no run.
     """
@@ -762,7 +763,7 @@ def together(draw: Draw, folder: Path) -> tuple[Draw, Outcome]:
 def attempt(draw: Draw, folder: Path) -> tuple[Draw, Outcome]:
     """Mends the draw and makes the three runs, in a process of its own.
 
-    Returns the draw that was run, and what became of it.
+    Returns the draw that was run, and its outcome.
     """
     folder.mkdir(parents=True, exist_ok=True)
     reader, writer = os.pipe()

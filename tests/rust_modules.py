@@ -21,7 +21,8 @@ _TEST = re.compile(r"#\[cfg\(test\)\]\s*")
 
 
 def without_tests(text: str) -> str:
-    """The code of a module: without comments, and without what only tests are built with."""
+    """The code of a module: without comments, and without the code that is built for tests
+    alone."""
     text = re.sub(r"//[^\n]*", "", text)
     kept, at = [], 0
     while found := _TEST.search(text, at):
@@ -62,7 +63,7 @@ def expanded(tree: str) -> Iterator[tuple[Names, str]]:
 
 @dataclass
 class Module:
-    """A module: what it declares, re-exports and uses."""
+    """A module: its declarations, re-exports and uses."""
 
     items: set[str] = field(default_factory=set)
     names: dict[str, Names] = field(default_factory=dict)

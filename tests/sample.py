@@ -47,7 +47,7 @@ def host(requests: int, size: int, mean: float, gc: float) -> dict[str, Any]:
 
 
 def over(below: Any, value: Any) -> Any:
-    """A value with what it lacks from an empty one below it."""
+    """A value; its absent keys come from an empty one below it."""
     if not isinstance(below, dict) or not isinstance(value, dict):
         return value
     return below | {key: over(below.get(key), each) for key, each in value.items()}

@@ -1,4 +1,4 @@
-"""The virtual test bench: `floatgate chips NAME --bench`, and what the reproduction makes of it."""
+"""The virtual test bench: `floatgate chips NAME --bench`, and its use in the reproduction."""
 
 import json
 import re

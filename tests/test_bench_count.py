@@ -1,4 +1,4 @@
-"""The baseline of instruction counts: what it lets pass, and what it does not."""
+"""The baseline of instruction counts: which changes it lets pass, and which it does not."""
 
 import json
 from importlib.machinery import SourceFileLoader

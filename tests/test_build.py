@@ -225,7 +225,7 @@ def without_timing(path: Path) -> bytes:
     return json.dumps(value).encode()
 
 
-# ── What it is for ──────────────────────────────────────────────────────────────────────────────
+# ── Purpose ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def other_code(monkeypatch: pytest.MonkeyPatch) -> str:

@@ -1,4 +1,5 @@
-"""The cache: equal inputs give equal results whatever it holds; and it is a good guest."""
+"""The cache: equal inputs give equal results with any contents of the cache; and it keeps its
+limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: what it prints where, and with which exit code it ends."""
+"""The command line: its output and error streams, and its exit codes."""
 
 import io
 import json
@@ -36,7 +36,8 @@ def _processor_seconds(*command: str) -> float:
 def test_help_is_instant_and_loads_nothing_heavy(
     floatgate: Floatgate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Compiled beforehand, as installing a package does, whatever the machine of the tests says.
+    # Compiled beforehand, as installing a package does, under any setting of the machine of the
+    # tests.
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "compiled"))
     assert floatgate("--help").returncode == 0

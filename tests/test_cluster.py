@@ -92,7 +92,7 @@ def ignore(*_state: object) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of every run, what wall clocks said left out."""
+    """Every file of every run, without the times of wall clocks."""
     found = {}
     for path in sorted(folder.glob("*/*")):
         content = path.read_bytes()
@@ -200,7 +200,7 @@ def test_a_run_that_fails_says_where_and_one_that_dies_takes_no_worker_with_it(
     killed: list[int] = []
 
     def watch(index: int, stage: str, *_: object) -> None:
-        # The one that is at work; what is heard of it afterwards was on its way.
+        # The one that is at work; messages from it afterwards were on their way.
         if index == 0 and stage == "running" and not killed:
             killed.extend(filter(at_work, workers(mark)))
             for pid in killed:
@@ -233,7 +233,7 @@ def test_closing_stops_runs_at_work(loopback: Loopback, mark: str, tmp_path: Pat
     outcomes.close()
     wait_for(lambda: not workers(mark))
     left = [path.name for path in tmp_path.iterdir()]
-    # A busy machine may have had to kill it; then the next sweep removes what it left.
+    # A busy machine may have had to kill it; then the next sweep removes its files.
     assert [name for name in left if not name.startswith(".unfinished-")] == []
 
 

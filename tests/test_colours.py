@@ -9,7 +9,7 @@ from floatgate.pages import PALETTES
 from floatgate.report import figures, notebook
 
 # Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision
-# Deficiency" (2009), Table 1, severity 1: what linear red, green and blue become.
+# Deficiency" (2009), Table 1, severity 1: the images of linear red, green and blue.
 SIGHTS = {
     "usual": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
     "protanopia": (
@@ -33,7 +33,7 @@ def linear(colour: str) -> list[float]:
 
 
 def lab(colour: str, sight: str) -> tuple[float, float, float]:
-    """CIE L*a*b* (D65) of what somebody sees."""
+    """CIE L*a*b* (D65) of a colour as a person sees it."""
     light = linear(colour)
     r, g, b = (
         min(1.0, max(0.0, sum(a * v for a, v in zip(row, light, strict=True))))
@@ -84,7 +84,7 @@ def test_colours_of_lines_and_bars_are_told_apart(theme: str, sight: str) -> Non
 
 @pytest.mark.parametrize("theme", PALETTES)
 def test_colours_are_seen_on_their_paper(theme: str) -> None:
-    """Three to one, as WCAG 2 asks of what is drawn (1.4.11)."""
+    """Three to one, as WCAG 2 requires of graphics (1.4.11)."""
     for colour in PALETTES[theme]:
         assert contrast(colour, CARDS[theme]) >= 3, colour
 

@@ -1,4 +1,4 @@
-"""`floatgate compare` and `floatgate.compare`: the right runs, in order, whatever happens."""
+"""`floatgate compare` and `floatgate.compare`: the right runs, in order, after any failure."""
 
 import json
 import math
@@ -154,7 +154,7 @@ def test_the_frame_has_what_varied_and_every_number() -> None:
     assert fg.Comparison([], []).frame().is_empty()
 
 
-# ── What goes wrong before it begins ────────────────────────────────────────────────────────────
+# ── Errors before it begins ─────────────────────────────────────────────────────────────────────
 
 WRONG = {
     "one value of several": (("--set", "ftl.spare-factor=0.2,1.5"), "in: ftl.spare-factor=1.5"),
@@ -208,7 +208,7 @@ def test_every_mistake_of_every_run_is_told_once() -> None:
         fg.compare(*DRIVE, workers=0)
 
 
-# ── What goes wrong on the way ──────────────────────────────────────────────────────────────────
+# ── Errors on the way ───────────────────────────────────────────────────────────────────────────
 
 REFUSE_AND_WRAP = ("--set", "host.out-of-range=refuse,wrap")
 

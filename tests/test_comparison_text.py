@@ -1,4 +1,4 @@
-"""The page of a comparison: what a person reads."""
+"""The page of a comparison as a person reads it."""
 
 import copy
 import re
@@ -270,7 +270,7 @@ def test_each_combination_is_a_row_with_the_mean_over_its_seeds() -> None:
     assert "95 % confidence interval of the mean" in text
     bars = re.findall(r"^  (greedy|fifo) +#", text, re.MULTILINE)
     assert bars == ["greedy", "fifo"]
-    # Every run stays in what programs read.
+    # Every run stays in the output for programs.
     assert len(rows(Comparison(runs, variants))) == 7
 
 

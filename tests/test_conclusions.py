@@ -155,7 +155,7 @@ def test_the_ageing_that_fits_is_named_and_no_advice_is_what_was_done(age: str, 
 
 
 def test_a_run_beside_a_sweep_does_not_silence_it() -> None:
-    """Two variants with three seeds are compared, whatever has fewer beside them."""
+    """Two variants with three seeds are compared, with any others of fewer seeds beside them."""
     known = {"x": [1.9, 2.0, 2.1], "y": [1.4, 1.5, 1.6]}
     assert [*conclusions(compared(known | {"z": [1.0]}), ["waf"])] == [
         "one seed of victim=z: no difference to it can be told from chance",

@@ -1,4 +1,4 @@
-"""Workloads as Parquet files, and what can be done to workloads on their way."""
+"""Workloads as Parquet files, and changes of workloads on their way."""
 
 import hashlib
 import json

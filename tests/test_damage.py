@@ -1,4 +1,4 @@
-"""A short walk of what `tests/damage.py` does at length; its damages are the same every time."""
+"""A short form of the long walk of `tests/damage.py`; its damages are the same every time."""
 
 import json
 import random

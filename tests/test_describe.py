@@ -56,7 +56,7 @@ def stored(requests: list[twin.Request], path: Path) -> Path:
 
 
 def assert_agrees(ours: Any, expected: Any, where: str = "") -> int:
-    """Compares what is expected with its counterpart; how many numbers that were."""
+    """Compares expected values with their counterparts. Returns the number of values."""
     if isinstance(expected, Mapping):
         return sum(assert_agrees(ours[key], expected[key], f"{where}.{key}") for key in expected)
     if isinstance(expected, list):
@@ -122,7 +122,7 @@ def test_flushes_and_fua_are_told_apart(tmp_path: Path) -> None:
     page = " ".join(str(ours).split())
     assert f"{flushes} flushes; {fua} of the writes bypass volatile memory (FUA)" in page
     assert ours.save_page(tmp_path / "page.html").exists()
-    # A page says nothing of what there is none of.
+    # A page does not mention absent things.
     plain = str(floatgate.describe(stored(made_up(4), tmp_path / "plain.trace")))
     assert "flush" not in plain
     assert "FUA" not in plain

@@ -28,13 +28,14 @@ def examples(tmp_path: Path) -> Path:
 
 
 def shown(notebook: Path) -> Iterator[Any]:
-    """Runs the cells of a notebook, one after the other: what each shows, if it shows something."""
+    """Runs the cells of a notebook, one after the other. Returns the output of each, if it has
+    one."""
     cells = json.loads(notebook.read_text())["cells"]
     return (value for _, value in values(cells, notebook.name))
 
 
 def without_numbers(stored: dict[str, list[str]]) -> dict[str, str]:
-    """The words of what a cell shows: numbers, widths and digests may move with results."""
+    """The words of a cell's output: numbers, widths and digests may move with results."""
     words = {kind: "".join(lines) for kind, lines in stored.items()}
     numbers = r"[0-9][0-9.,]*|\b[0-9a-f]{8,}\b"
     return {kind: re.sub(numbers, "#", text) for kind, text in words.items()}

@@ -84,8 +84,8 @@ def test_a_file_names_its_runs() -> None:
     experiment = Experiment.parse(WHOLE)
     assert experiment.prose == ['First "part" with a \\ in it.', "Second."]
     runs = experiment.planned()
-    # 2 workloads x 2 kinds of bus x (2 victims x 3 seeds; 2 schemes), without what is excluded:
-    # of zipf seeds 1 and 2, of seed 3 two choices.
+    # 2 workloads x 2 kinds of bus x (2 victims x 3 seeds; 2 schemes), without the excluded runs: of
+    # zipf seeds 1 and 2, of seed 3 two choices.
     assert len(runs) == 2 * (2 * 3 - 1) + 2 * (2 * 1 - 1) + 2 * 2 * 2
     first, last = runs[0], runs[-1]
     assert first.names == {
@@ -342,7 +342,7 @@ def test_flows_vary_as_on_the_command_line(tmp_path: Path) -> None:
 
 
 def test_flows_of_an_experiment_run(floatgate: Floatgate, tmp_path: Path) -> None:
-    """Of two saturated flows on four places, `fair` gives each what its weight says."""
+    """Of two saturated flows on four places, `fair` gives each the share of its weight."""
     (tmp_path / "x.toml").write_text(
         HEAD + 'drive = "agcr"\nmeasures = ["host.flows.a.all.requests"]\n[flow]\n'
         'a = ["random-read:queue-depth=16:until=20ms:weight=1", '

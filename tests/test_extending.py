@@ -45,10 +45,10 @@ def take(step: Block, tree: Path) -> None:
 
 @pytest.fixture
 def tree() -> Path:
-    """A copy of the tree, without what is not kept in it."""
+    """A copy of the tree, without the files that are not kept in it."""
     if not shutil.which("cargo") or not (ROOT / ".git").exists():
         pytest.skip("there is no tree to copy, or no cargo to build it with")
-    # Always in the same place: what has not changed since is not built again.
+    # Always in the same place: unchanged crates are not built again.
     shutil.rmtree(COPY, ignore_errors=True)
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -56,7 +56,7 @@ def tree() -> Path:
         if (ROOT / name).is_file():
             (COPY / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, COPY / name)
-    # Of another version: what is built here is not taken for what the tree would build.
+    # Of another version: crates built here are not taken for those of the tree.
     manifest = COPY / "Cargo.toml"
     named, count = re.subn(
         r'^version = ".*"$', 'version = "0.0.1"', manifest.read_text(), flags=re.M
@@ -74,7 +74,7 @@ QUICK = [
 
 
 def cargo(tree: Path, *words: str, **more: str) -> str:
-    """The output of a command of cargo in a copy, which shares what others built."""
+    """The output of a command of cargo in a copy, which shares the artefacts of others."""
     environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")} | more
     # Words after `--` are for the tests.
     end = words.index("--") if "--" in words else len(words)

@@ -85,7 +85,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def results(out: Path) -> dict[str, dict[str, Any]]:
-    """Every result in the folder that counts as complete, without what differs between runs.
+    """Every result in the folder that counts as complete, without the values that differ between
+    runs.
 
     A result is its value and the shape of each of its tables.
     """

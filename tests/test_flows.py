@@ -1,4 +1,4 @@
-"""Flows from the command line: who they are, what each got, what they lose to each other."""
+"""Flows from the command line: their names, the service of each, and the losses to each other."""
 
 import json
 import re

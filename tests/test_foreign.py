@@ -1,4 +1,4 @@
-"""Files that somebody else wrote run nothing, and what is in them cannot command a terminal."""
+"""Files of other people run nothing, and their contents cannot command a terminal."""
 
 import subprocess
 import sys
@@ -179,7 +179,7 @@ def test_unless_it_may(stored: Path) -> None:
     assert query("SELECT count(*) FROM requests", stored)[1] == [(1000,)]
 
 
-# ── What a terminal would obey ──────────────────────────────────────────────────────────────────
+# ── Commands of a terminal ──────────────────────────────────────────────────────────────────────
 
 
 def test_names_cannot_command_a_terminal(tmp_path: Path, floatgate: Floatgate) -> None:

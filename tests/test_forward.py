@@ -41,7 +41,8 @@ def test_exchange_reaches_five_years_with_recovery_and_not_without_a_throttle() 
 
 
 def test_policies_that_nobody_asks_are_named() -> None:
-    """Without a simulation only the throttle is asked; with one the others shape what it gives."""
+    """Without a simulation only the throttle is asked; with one the other policies shape its
+    result."""
     policies = {"cost": "fixed:level=low", "victim": "fifo", "throttle": "static:target=1d"}
     given: dict[str, object] = {"policy": policies, "target": "1d"}
     numbers = floatgate.fast_forward("agcr", demand=2e6, waf=2.0, **given)  # type: ignore[arg-type]
@@ -61,7 +62,7 @@ def test_policies_that_nobody_asks_are_named() -> None:
 
 
 def test_rest_counts_when_it_was() -> None:
-    """A drive that idles for half of its life: its mean rest is not what any cycle had."""
+    """A drive that idles for half of its life: its mean rest is not the rest of any cycle."""
     hours = 5 * 8760
     late = [0.0] * (hours // 2) + [500e6 * 3600] * (hours // 2)
     guarded, local = (

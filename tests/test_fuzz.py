@@ -1,4 +1,4 @@
-"""A short walk of what `make fuzz` does at length; its inputs are the same every time."""
+"""A short form of the long walk of `make fuzz`; its inputs are the same every time."""
 
 import random
 from pathlib import Path

@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "glossary.md"
 
 
 def rows() -> list[list[str]]:
-    """The cells of the table: a word, what it is, where it stands."""
+    """The cells of the table: a word, its meaning, its place."""
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| **")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 

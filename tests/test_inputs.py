@@ -69,7 +69,7 @@ def drive_text() -> str:
 
 @pytest.fixture(scope="module")
 def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
-    """One of each kind of what a command can be given, by its kind."""
+    """One input of each kind that a command can be given, by its kind."""
     folder = tmp_path_factory.mktemp("t")
     stored = fg.run(
         "agcr",

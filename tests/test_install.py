@@ -29,7 +29,7 @@ def test_pip_install_in_a_clean_environment(tmp_path: Path) -> None:
         [scripts / "floatgate", *words], capture_output=True, check=True, cwd=tmp_path
     )
     assert json.loads(done.stdout)["checks"]["passed"]
-    # Outside the source tree, with nothing but what the wheel holds.
+    # Outside the source tree, with nothing but the files of the wheel.
     alone = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "FLOATGATE_TRACES")}
     command = [str(scripts / "floatgate"), "reproduce", "agcr", "--quick", "--json"]
     done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=alone)

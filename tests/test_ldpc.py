@@ -111,7 +111,7 @@ def test_what_is_committed_is_whole(committed: dict[str, Any]) -> None:
             assert abs(p["raw_errors"] - bits * p["rber"]) < 5 * (bits * p["rber"]) ** 0.5
         again = fitted(curve["points"])
         assert again.data() == pytest.approx(curve["fit"])
-        # The law describes what was counted: beyond this once in a thousand times.
+        # The law describes the counts: beyond this once in a thousand times.
         assert curve["fit"]["chi_square"] < {2: 13.8, 3: 16.3, 4: 18.5}[again.degrees]
     names = [variant.name for variant in ldpc.VARIANTS]
     assert list(dict.fromkeys(v["name"] for v in committed["variants"])) == names

@@ -245,7 +245,7 @@ def test_without_writes_nothing_wears() -> None:
 
 @pytest.mark.parametrize("drive", ["agcr", "c-mlc64", "modern-tlc-small"])
 def test_more_of_a_trace_gives_years_within_the_range_of_less(drive: str, tmp_path: Path) -> None:
-    """The named `--repeat` is enough, and what it gives was possible before."""
+    """The named `--repeat` is enough, and its result was possible before."""
     order = random.Random(4)
     pages = [order.randrange(4_000) for _ in range(1_500)] * 2
     own = {"geometry.blocks-per-plane": 96, "ftl.spare-factor": 0.3}
@@ -291,7 +291,7 @@ def test_the_page_says_how_much_of_the_workload_it_is_from(tmp_path: Path) -> No
     assert page.index("WARNING") < page.index("Life, extrapolated")
     twice = " ".join(lifetime_text.page(run_on(trace(tmp_path, pages), repeat=2)).split())
     assert "Extrapolated from 3.00 s of the workload, repeated 2 times" in twice
-    # A generator is what its settings say, however long it runs.
+    # A generator follows its settings, for a run of any length.
     generated = " ".join(lifetime_text.page(floatgate.lifetime("agcr", "zipf", set=NEW)).split())
     assert "Extrapolated from 300 s" in generated or "Extrapolated from 5.00 min" in generated
     assert "WARNING" not in generated
@@ -360,7 +360,7 @@ def test_the_page_names_years_first_and_no_rate_that_nobody_could_see(worn: Resu
 
 
 def test_years_need_no_model_of_the_cells(floatgate: Floatgate) -> None:
-    """They follow from rated cycles and write amplification; the page names what is missing."""
+    """They follow from rated cycles and write amplification; the page names the missing facts."""
     few = ("--set", "workload.requests=5000")
     small = ("--set", "geometry.blocks-per-plane=24", "--set", "ftl.logical-capacity=1GB", *few)
     done = floatgate("lifetime", "modern-tlc-small", "random-write", "--no-advice", *small)
@@ -439,7 +439,7 @@ def test_wrong_input_is_explained(floatgate: Floatgate, words: tuple[str, ...], 
     assert says in done.stderr
 
 
-# ── What reaches a target ───────────────────────────────────────────────────────────────────────
+# ── Ways to reach a target ──────────────────────────────────────────────────────────────────────
 
 TIGHT = {
     "geometry.channels": 1,
@@ -483,7 +483,7 @@ def test_throttles_that_keep_the_target_are_slower_by_what_they_hold_back(
         assert rate == pytest.approx(3000 * tight.capacity.physical_bytes / target, rel=0.01)
         share = tight.lifetime.rated.years / tight.lifetime.target.years
         assert each["served_share"] == pytest.approx(share, rel=0.02)
-        # 60 pages a second: what is not served is waited for.
+        # 60 pages a second: writes that are not served wait.
         waited = (1 / each["served_share"] - 1) / 60 * 1e9
         assert each["page_response_ns"] - each["page_write_ns"] == pytest.approx(waited, rel=0.01)
 
@@ -499,7 +499,7 @@ def test_drives_that_reach_the_target_are_the_least_that_do(
     assert spare["physical_bytes"] == tight.capacity.physical_bytes
     assert spare["exported_bytes"] < tight.capacity.logical_bytes
     assert capacity["exported_bytes"] == pytest.approx(tight.capacity.logical_bytes, rel=1e-3)
-    # They are what a run of just that drive says, and a little less does not reach it.
+    # They agree with a run of just that drive, and a little less does not reach the target.
     for change, reaches in ((0.0, True), (-0.02, False)):
         own = {"ftl.spare-factor": round(spare["spare_factor"] + change, 4)}
         life = floatgate.lifetime("ready-32g", "random-write", set=TIGHT | own).lifetime
@@ -568,7 +568,7 @@ def test_what_cannot_be_reached_is_said(floatgate: Floatgate) -> None:
     done = floatgate("lifetime", "ready-32g", "random-write", *words, "--target", "90d", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     advice = json.loads(done.stdout)["advice"]
-    # Three months are tens of times what it stands.
+    # Three months are tens of times its endurance.
     assert "even without moving a page" in advice["over_provisioning"]["why"]
     assert "times the flash" in advice["capacity"]["why"]
     assert advice["runs"] == 0

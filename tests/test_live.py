@@ -68,7 +68,7 @@ def drive_file(folder: Path, *, blocks: int = 320, endurance: int = 1_000_000) -
 
 
 class NotServedError(AssertionError):
-    """A server ended before it began to serve, with what it printed."""
+    """A server that ended before it began to serve, with its output."""
 
 
 class Served:
@@ -272,7 +272,8 @@ def test_faults_come_through_the_control_socket(
 def test_after_kill_9_the_store_opens_with_what_was_flushed(
     served: Callable[..., Served], floatgate: Floatgate, tmp_path: Path
 ) -> None:
-    """Versions rise; what a flush answered for before the kill is there, or something later."""
+    """Versions rise; the data of a flush that was answered before the kill is there, or later
+    data."""
     flushed: dict[int, int] = {}
     written: dict[int, int] = {}
     version = 0
@@ -303,7 +304,8 @@ def test_after_kill_9_the_store_opens_with_what_was_flushed(
 
 
 class Pipelined:
-    """Writes and flushes with up to eight inside, until the server has gone; what it answered."""
+    """Writes and flushes with up to eight inside, until the server has gone. Returns the
+    answers."""
 
     def __init__(self, rng: random.Random, pages: int) -> None:
         self.rng, self.pages = rng, pages
@@ -315,7 +317,7 @@ class Pipelined:
         self.answered = dict(self.safe)
         """The newest that any answer came for."""
         self.later = self.lost = 0
-        """Pages that were later than they had to be; those that lost what was answered."""
+        """Pages that were later than necessary; those that lost answered writes."""
 
     def work(self, client: Client) -> None:
         inside: dict[int, tuple[bool, dict[int, int]]] = {}
@@ -713,7 +715,7 @@ def test_ext4_goes_on_reading_when_the_drive_is_worn_out(
                         file.write(os.urandom(1 << 20))
                     file.flush()
                     os.fsync(file.fileno())
-        # The journal can no longer be written, and ext4 refuses what would need it.
+        # The journal can no longer be written, and ext4 refuses commands that need it.
         refused: set[int | None] = set()
         end = time.monotonic() + LONG
         while errno.EROFS not in refused and time.monotonic() < end:
@@ -782,9 +784,10 @@ def processors_awake() -> Iterator[None]:
 def reads_in_real_time(
     served: Callable[..., Served], slowdown: float, depth: int, fill: str
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Percentiles of reads in ns: what fio saw on the wall clock, and what the drive simulated.
+    """Percentiles of reads in ns: those that fio measured on the wall clock, and those that the
+    drive simulated.
 
-    At real-time priority where that may be had: else what the machine does beside is measured.
+    At real-time priority if that may be had: otherwise other work of the machine is measured too.
     """
     first = ["chrt", "-f", "60"] if shutil.which("chrt") and os.geteuid() == 0 else []
     server = served("--clock", f"real:slowdown={slowdown}", "--set", f"precondition.fill={fill}",

@@ -1,4 +1,4 @@
-"""The page of stored results that follows what comes: who may read it, and what it shows."""
+"""The page of stored results, which follows new ones: its readers, and its contents."""
 
 import http.client
 import json
@@ -164,7 +164,7 @@ def test_reading_changes_nothing(page: Server, stored: Path) -> None:
     assert there() == before
 
 
-# --- what it shows ---
+# --- the contents ---
 
 
 def variants(comparison: Comparison, asked: str) -> list[str]:
@@ -274,7 +274,7 @@ def test_the_page_filters_sorts_and_compares(
     assert len(browser.run(FIRST_COLUMN)) == 3
     browser.run(TYPE.format("''"))
     settled(browser, "Shown: 6 of 6 runs.")
-    # The two that are compared: what the page says of them is what the results say.
+    # The two that are compared: the page agrees with the results.
     comparison = load([stored])
     browser.run(
         "for (const [id, value] of [['a', 0], ['b', 2], ['filter', 'read mean']]) {"

@@ -48,7 +48,7 @@ esac
 
 
 class Tree:
-    """A copy of what `make` reads, with stand-ins in `.venv/bin`."""
+    """A copy of the files that `make` reads, with stand-ins in `.venv/bin`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -74,7 +74,7 @@ class Tree:
         path.chmod(0o755)
 
     def make(self, target: str, **more: str) -> tuple[int, str, list[str]]:
-        """Exit status, what is printed, and which tools began and ended since the last command."""
+        """Exit status, output, and which tools began and ended since the last command."""
         self.log.write_text("")
         own = {"CARGO_HOME": str(self.folder / "cargo")}
         own |= {

@@ -1,7 +1,7 @@
 """Does every drive answer every command? Presets, commands, a generator and real traces.
 
-Each gives an answer, or an error about what was typed: `make test` has a few of the combinations,
-`make verify` all.
+Each gives an answer, or an error about the input: `make test` has a few of the combinations, `make
+verify` all.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""Files of other simulators: what their parameters become, and what the drives do then."""
+"""Files of other simulators: the settings made of their parameters, and the behaviour of these
+drives."""
 
 import json
 import random
@@ -74,7 +75,7 @@ def theirs(
 
 
 def made(folder: Path, paths: Sequence[Path]) -> list[tuple[Path, Path]]:
-    """Writes what becomes of the files; the drive and the workload of each scenario."""
+    """Writes the converted files. Returns the drive and the workload of each scenario."""
     ours = folder / "ours"
     ours.mkdir(exist_ok=True)
     converted = convert(*paths, out=ours)
@@ -263,8 +264,8 @@ def dram_ns(
     period = 1000 / mhz
     if size <= row:
         return reach + column + size / (2 * burst) * period
-    # Beyond a row it takes half of the rows, and what is left at a burst in each nanosecond
-    # for each nanosecond of the period.
+    # Beyond a row it takes half of the rows, and the rest at a burst in each nanosecond for each
+    # nanosecond of the period.
     rows = (reach + column + row / (2 * burst) * period + close) * (size // row // 2)
     return rows + reach + column + size % row / (burst * period)
 
@@ -502,7 +503,7 @@ def test_a_workload_without_its_drive_says_what_it_lacks(tmp_path: Path) -> None
     assert not converted.runs
 
 
-# ── What the drives do ──────────────────────────────────────────────────────────────────────────
+# ── Behaviour of the drives ─────────────────────────────────────────────────────────────────────
 
 
 def alone(
@@ -675,7 +676,7 @@ def test_a_flow_has_as_many_requests_inside_as_the_drive_fetches(tmp_path: Path)
         answered[size] = host["all"]["requests"]
         mean = host["all"]["latency_ns"]["mean"]
         if size == 1:
-            # One at a time: each takes the eighth part of what it waits in all.
+            # One at a time: each takes the eighth part of its whole wait.
             one = 20e6 / answered[size]
             assert one > 75_000
             assert mean == pytest.approx(8 * one, rel=0.05)
@@ -771,7 +772,7 @@ def test_two_drives_for_one_workload_are_one_too_many(tmp_path: Path) -> None:
     assert len(convert(paths[0], other)) == 2
 
 
-# ── What MQSim and SSDSim read, and what only looks like it ─────────────────────────────────────
+# ── Files of MQSim and SSDSim, and files that only resemble them ────────────────────────────────
 
 STRANGE = "<Switch_Of_A_Fork />", "<Old_Set><Seed>7</Seed></Old_Set>", "<Trace>t</Trace>"
 

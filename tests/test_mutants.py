@@ -1,4 +1,4 @@
-"""`make mutants`: what is changed, how it is switched, and what is said of it."""
+"""`make mutants`: the changes, how they are switched, and the report on them."""
 
 import json
 import shutil
@@ -116,7 +116,7 @@ def test_several_samples_are_built_once_and_each_is_summed_up(
     }.items():  # fmt: skip
         monkeypatch.setattr(run, name, instead)
     assert run.run(10, [1, 2], 1, [], 5) == 1
-    # Once each, those of the first sample first, and what is explained last.
+    # Once each, those of the first sample first, and explained ones last.
     assert [set(names) for names in builds] == [samples[1] | samples[2]]
     assert set(judged[:9]) == samples[1] - {explained}
     assert set(judged[9:-1]) == samples[2] - both
@@ -169,7 +169,7 @@ def test_what_takes_long_or_fails_judges_nothing(
     assert "1 tests judge nothing, as they take 10 s or more" in said
     assert "left out, for it fails without any mutant: waf bad" in said
     assert asked == ["quick", "bad", "law"]
-    # A higher limit asks anew for what a lower one cut short, and for what failed.
+    # A higher limit asks anew for those that a lower limit cut short, and for those that failed.
     assert [r.test.name for r in run.survey(tests, 1, kept, 20)] == ["quick", "law"]
     assert asked[3:] == ["bad", "law"]
     assert [r.test.name for r in run.survey(tests, 1, kept, 10)] == ["quick"]

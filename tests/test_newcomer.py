@@ -37,7 +37,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def type_in(clone: Path) -> Command:
-    """Types a command as people do, and gives what it prints."""
+    """Types a command as people do. Returns its output."""
 
     def typed(line: str) -> str:
         first, *words = shlex.split(line)

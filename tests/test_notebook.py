@@ -17,7 +17,7 @@ from floatgate import Comparison, Result
 
 
 class Balanced(html.parser.HTMLParser):
-    """Counts what opens and what closes."""
+    """Counts opening and closing tags."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ def test_a_description_in_a_notebook_has_its_numbers_and_a_plot(
 ) -> None:
     shown = described(monkeypatch, plots=True)
     assert "<script" not in shown
-    # No request is made: what is named is names of XML.
+    # No request is made: these are names of XML.
     assert not re.findall(r'(?:src|href)="', shown)
     table, svg = re.findall(r"<table>.*</table>|<svg.*</svg>", shown)
     # 300 requests of 4 KiB: the generator says so, not the description.

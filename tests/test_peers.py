@@ -1,4 +1,4 @@
-"""`make bench-peers`: the files of others, what they say, a run beside a program that counts."""
+"""`make bench-peers`: the files of others, their contents, a run beside a program that counts."""
 
 import stat
 import sys
@@ -24,7 +24,7 @@ def test_the_files_of_the_others_are_of_the_same_drive(tmp_path: Path) -> None:
     for name, text in written.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "job.trace").write_text("0 0 0 8 1\n")
-    # Read back by what converts their files to ours, which was written apart.
+    # Read back by the converter of their files to ours, which was written apart.
     for given in (["ssdconfig.xml", "workload.xml"], ["page.parameters"]):
         (converted, *_) = convert(*(tmp_path / name for name in given))
         check(converted)

@@ -55,7 +55,7 @@ def test_each_pass_goes_once_over_every_address(order: str, reads: float, tmp_pa
     offsets = ours(tmp_path, order, reads)
     assert character(offsets) == (True, order == "repeated")
     first = offsets[:PLACES]
-    # One place in common with the sequence is what a random order has on average.
+    # On average a random order has one place in common with the sequence.
     assert sum(i == place for i, place in enumerate(first)) < 10
 
 

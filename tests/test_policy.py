@@ -176,7 +176,7 @@ def test_equal_runs_are_equal_and_leave_an_instance_as_it_was() -> None:
     assert numbers(run(policy={"victim": dice}, seed=2)) != numbers(one)
 
 
-# ── What a policy sees ──────────────────────────────────────────────────────────────────────────
+# ── A policy's view ─────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_candidates_are_described() -> None:
@@ -607,7 +607,7 @@ def test_ctrl_c_ends_a_run_whatever_its_policy_does(tmp_path: Path, body: str) -
     assert (busy.returncode, err) == (130, b"")
 
 
-# ── What is written about it ────────────────────────────────────────────────────────────────────
+# ── Documentation ───────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_list_of_policies_says_how(floatgate: Floatgate) -> None:

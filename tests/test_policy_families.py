@@ -49,7 +49,7 @@ MIXED = {
     "precondition.fill": "full",
     "precondition.age": "random",
 }
-"""Two dies of two planes: where a page goes and what goes first matter."""
+"""Two dies of two planes: the place of a page and the order of operations matter."""
 
 SKEWED = MIXED | {"geometry.planes-per-die": 1, "workload.requests": 30_000}
 WRITTEN_TWICE = MIXED | {
@@ -125,7 +125,7 @@ BOUNDED = "bounded-read-first:reads=3:wait=2ms"
 @pytest.mark.parametrize("listed", ["fifo", "read-first", BOUNDED, "priority", "collection-first"])
 def test_order(listed: str, urgent: str) -> None:
     class Twin:
-        """Urgent requests, reads or jobs first, then what came first."""
+        """Urgent requests, reads or jobs first, then in order of arrival."""
 
         def pick(self, heads: Sequence[Waiting], now_ns: int) -> int:
             assert len(heads) > 1
@@ -360,7 +360,7 @@ def test_a_throttle_lets_one_write_through_each_millisecond() -> None:
     throttle = data["policies"]["throttle"]
     assert throttle["counters"]["bytes"] == data["host"]["write"]["bytes"]
     assert throttle["dram_bytes"] == 24
-    # The first enters at 1 ms, the last at 2 s; what is left is its program.
+    # The first enters at 1 ms, the last at 2 s; the rest is its program.
     assert 2.0 <= data["simulated_seconds"] < 2.01
     assert data["host"]["write"]["delay_ns_by_cause"]["throttle"] > 0
 
@@ -1015,7 +1015,7 @@ def test_years_need_a_throttle_on_the_list() -> None:
         floatgate.fast_forward("ready-32g", demand=2e6, waf=2.0, policy={"throttle": Never})
 
 
-# ── What is written about it ────────────────────────────────────────────────────────────────────
+# ── Documentation ───────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_page_has_every_method_of_every_family() -> None:

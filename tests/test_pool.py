@@ -1,4 +1,4 @@
-"""Carrying out runs: which one is next, what becomes of workers, and what stops them all."""
+"""Carrying out runs: the order of runs, the end of workers, and the stop of all."""
 
 import os
 import signal

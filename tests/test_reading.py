@@ -16,7 +16,7 @@ from floatgate.cli import app
 from floatgate.experiments.check import READING
 from floatgate.workloads.reading import Reading, how_to_read
 
-# Each key, a value that Python takes, and what the engine is told.
+# Each key, a value that Python takes, and the value that the engine gets.
 TOLD: dict[str, tuple[Any, tuple[str, Any]]] = {
     "format": ("msr", ("format", "msr")),
     "time_unit": ("us", ("time_unit", "us")),

@@ -399,7 +399,7 @@ except floatgate.InputError as error:
 
 
 def test_one_thread_of_polars_reads_a_table_while_others_are_written(tmp_path: Path) -> None:
-    # The command gives polars one thread: what waited on it for something else would wait for ever.
+    # The command gives polars one thread: a task there that waited for another would wait for ever.
     def command(*words: str) -> None:
         line = [sys.executable, "-m", "floatgate", *words]
         subprocess.run(line, cwd=tmp_path, capture_output=True, check=True, timeout=120)

@@ -1,4 +1,4 @@
-"""Reports: what stands in them, read back from the page, against the results and their tables."""
+"""Reports: their contents, read back from the page, against the results and their tables."""
 
 import html
 import json
@@ -109,7 +109,7 @@ def plots(report: Report) -> list[Drawn]:
     return draw(report, Names(report.runs))
 
 
-# --- what stands in the page ---
+# --- the contents of the page ---
 
 
 def test_the_page_has_every_number_of_every_run(stored: Path, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_run_can_be_repeated_with_what_the_page_says(
     assert Result(json.loads(again.stdout)).run_id == comparison.runs[3].run_id
 
 
-# --- what the plots draw ---
+# --- the data of the plots ---
 
 
 def test_bars_are_the_numbers_of_the_runs() -> None:
@@ -324,7 +324,7 @@ def test_a_ratio_has_a_line_at_one_within_its_axis() -> None:
 
 
 def test_values_stand_on_bars(tmp_path: Path) -> None:
-    """Inside where there is room, beside a bar that is too short; what is beside has room."""
+    """Inside if there is room, beside a bar that is too short; a label beside it has room."""
     runs = [made(waf=w) for w in (2.0, 10.0)]
     report = Report(
         "r", by("victim", ["greedy", "fifo"], runs), plots=[Plot("bars", measure="waf")]

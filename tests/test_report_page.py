@@ -19,7 +19,7 @@ PAGES = ("one", "few", "many", "published")
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
-    """Reports of one run, of some with long names, of a sweep, and one with what was published."""
+    """Reports of one run, of some with long names, of a sweep, and one with published values."""
     folder = tmp_path_factory.mktemp("pages")
     settings: dict[str, object] = {**SMALL, "workload.requests": 8_000}
     floatgate.run("agcr", "zipf", set=settings, out=folder / "1")
@@ -303,7 +303,7 @@ def test_a_legend_is_used_by_keyboard(browser: Browser, pages: dict[str, Path]) 
     press(browser, " ")
     assert pressed() == names[:1]
     assert opened.errors == []
-    # A click is the same to those who listen.
+    # A click reaches listeners in the same form.
     browser.run(
         f"{buttons}[1].dispatchEvent(new MouseEvent('click', {{ bubbles: true }})),"
         " new Promise((done) => setTimeout(() => done(1), 200))"

@@ -347,7 +347,7 @@ def test_facts_count_once_and_numbers_and_relations_apart() -> None:
     ]
     none = dict.fromkeys(VERDICTS, 0)
     assert counts([Table("T", rows)]) == {
-        # The weakest of two readings; what one form does not measure does not weaken.
+        # The weakest of two readings; a form that lacks a measure does not weaken.
         "numbers": none | {"direction": 1, "not measured here": 1},
         "relations": none | {"reproduced": 1, "differs": 1},
         "follows": {"equal": 1, "differs": 1},

@@ -18,7 +18,7 @@ Rows = Mapping[tuple[str, str], Finding]
 Plain = Callable[[str, bool], tuple[Path, Rows]]
 
 MUST = ("agcr", "mango", "read-disturb", "ready", "wom")
-"""Studies in which some change undoes what is reproduced."""
+"""Studies in which some change undoes the reproduced result."""
 QUICKEST = "wom"
 """The study whose changes are tried by `make test`; the others take minutes."""
 

@@ -48,7 +48,7 @@ def test_no_mean_takes_a_handful_of_urgent_writes(mango: Reproduction) -> None:
 
 
 def test_what_is_said_of_a_netbook_is_set_beside_its_own_joules(mango: Reproduction) -> None:
-    """The paper's 3 % is of the whole trace, its 13 % of what the battery gives."""
+    """The paper's 3 % is of the whole trace, its 13 % of the battery's share."""
     figure = rows(mango, "Figure 13")
     netbook = [run for run in results(mango) if "stretches" in str(run.provenance.workload.notes)]
     for fill, words in (

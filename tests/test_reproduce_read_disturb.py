@@ -1,4 +1,4 @@
-"""The quick form of `reproduce read-disturb`, without any trace at hand, and what it is made of."""
+"""The quick form of `reproduce read-disturb`, without any trace at hand, and its parts."""
 
 import re
 from collections.abc import Iterator
@@ -307,7 +307,7 @@ def told(made: Reproduction) -> Iterator[str]:
 
 
 def test_memory_follows_from_the_policy(made: Reproduction) -> None:
-    """The formula of the claim, for the drive of a run, is what the policy itself counts."""
+    """The formula of the claim, for the drive of a run, gives the policy's own count."""
     for run in results(made):
         if run.policies["read-disturb"].name == "ipr":
             geometry = run.provenance.config.geometry

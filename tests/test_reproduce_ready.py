@@ -54,7 +54,8 @@ def test_throttled_lives_end_at_five_years_and_the_others_on_the_papers_side(
     made: Reproduction,
 ) -> None:
     life = numbers(made, "Figure 10")
-    # Two traces by lives, and of the others what follows; none under ST, which lives by seconds.
+    # Two traces by lives, and of the others the derived values; none under ST, which lives by
+    # seconds.
     assert len(life) == 21
     assert life["lives of runs beside what follows: most apart"] < 1e-3
     for trace in ("exchange", "map"):
@@ -89,7 +90,7 @@ def test_what_follows_is_what_the_equations_say() -> None:
 
 def test_what_throttling_relies_on_is_measured(made: Reproduction) -> None:
     found = rows(made, "Sections 3.3 and 3.4")
-    # 10 % is what the paper lends, of 100 rated cycles in 60 days here.
+    # The paper lends 10 %, of 100 rated cycles in 60 days here.
     assert found["capacity of an epoch lost once all spare is used"].ours == pytest.approx(0.1)
     idle = found["idle times of blocks, deviation by mean"]
     assert isinstance(idle.ours, float)
@@ -107,7 +108,7 @@ def test_every_figure_and_table_has_rows_and_what_is_not_measured_says_why(
     assert {what for what in rows(made, "Figure 10") if what.count(", ") == 1} == bars
     for table in made.report.tables:
         for row in table.rows:
-            # A rule can judge each claim, and what has no number has a reason.
+            # A rule can judge each claim, and a claim without a number has a reason.
             assert row.ours is None or not isinstance(row.ours, str), row
             assert row.published is None or verdict(row) or row.kind == "input", row
             assert row.ours is not None or row.note, row
@@ -160,7 +161,7 @@ def test_table_2_comes_back(made: Reproduction) -> None:
 
 
 def test_responses_follow_from_the_bytes(made: Reproduction) -> None:
-    # All time that is not served is delay, shared by the pages of what is.
+    # All time that is not served is delay, shared by the served pages.
     table = sheet(made, "Figure 11 in numbers")
     names = [column.partition(",")[0] for column in table.columns[1:6]]
     assert names == list(paper.CONFIGURATIONS)

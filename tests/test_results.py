@@ -192,7 +192,7 @@ def test_results_of_the_schema_before_are_read(
     data = json.loads(EARLIER.read_text())
     result = fg.Result.load(EARLIER)
     assert result.data["schema"] == "floatgate.run/1"
-    # Everything that it has is as it was, and what it could not have is nothing.
+    # All its values are as they were, and a value that it could not have is null.
     new = {}
     for path, value in flat(result.data):
         *outer, key = path.split(".")

@@ -1,4 +1,4 @@
-"""Ten seconds of random drives, and whether `roam.py` finds what is planted."""
+"""Ten seconds of random drives, and whether `roam.py` finds planted faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mechanism declares what is new in one place; the rest of the project shows it.
+"""A mechanism declares its new names in one place; the rest of the project shows them.
 
 A copy of the tree gets *probes*. A probe is a declaration, a line where it is used, and files of
 its own. No other file of the copy changes. The copy must compile, and its results, tables and pages
@@ -23,7 +23,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 COPY = ROOT / "target" / "seams"
-"""Kept from one run to the next, and built beside the tree: only what changed is built again."""
+"""Kept from one run to the next, and built beside the tree: only changed files are built again."""
 
 BUILT = ROOT / "target"
 
@@ -171,7 +171,7 @@ PROBES = (SOURCE, CAUSE, SECTION)
 
 
 def write(path: Path, text: bytes) -> None:
-    """Writes what differs: an equal file keeps its time, so cargo does not build it anew."""
+    """Writes changed files alone: an equal file keeps its time, so cargo does not build it anew."""
     if not path.is_file() or path.read_bytes() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text)
@@ -299,7 +299,7 @@ def ran(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def python(copy: Path, *words: str) -> str:
-    """Runs Python with the package of the copy. Returns what it printed."""
+    """Runs Python with the package of the copy. Returns its output."""
     done = subprocess.run(
         [sys.executable, *words],
         cwd=copy,

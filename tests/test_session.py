@@ -1,4 +1,4 @@
-"""A drive inside a program: what a session gives is what a run over its requests gives."""
+"""A drive inside a program: a session gives the result of a run over its requests."""
 
 import random
 import threading
@@ -28,7 +28,7 @@ MODE = {"host.mode": "timestamps", "host.speed": 1.0}
 
 
 class Oldest(policy.Victim):
-    """Collects the block whose data are oldest for what it gains."""
+    """Collects the block whose data are oldest in relation to its gain."""
 
     def choose(self, plane: policy.Plane, demand: str, random: policy.Random) -> int:
         worth = plane.gain * plane.age / (2 * plane.valid + 1)
@@ -36,7 +36,7 @@ class Oldest(policy.Victim):
 
 
 def bare(result: floatgate.Result) -> dict[str, Any]:
-    """A result without what says where the requests came from, and how long it took."""
+    """A result without the origin of its requests and the time that it took."""
     data = dict(result.data)
     data.pop("timing")
     data["provenance"] = {k: v for k, v in data["provenance"].items() if k != "workload"}
@@ -44,7 +44,7 @@ def bare(result: floatgate.Result) -> dict[str, Any]:
 
 
 def drives() -> list[dict[str, Any]]:
-    """Ten drives that differ in what may happen beside a request, with policies of every family."""
+    """Ten drives with different events beside a request, with policies of every family."""
     rng = random.Random(51)
     found: list[dict[str, Any]] = []
     for number in range(10):

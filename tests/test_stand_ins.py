@@ -70,7 +70,7 @@ def test_the_list_says_what_runs_as_a_stand_in_and_what_is_missing() -> None:
     traces = {trace["name"]: trace for trace in api.traces([])["traces"]}
     assert traces["msr:hm_0"]["stand_in_lacks"] is None
     assert "how many requests it has" in traces["msr:rsrch_1"]["stand_in_lacks"]
-    # Of a server, what its volumes lack.
+    # Of a server, the requests that its volumes lack.
     assert traces["msr:rsrch"]["stand_in_lacks"]
     assert traces["msr:proj"]["stand_in_lacks"] is None
     assert sum(trace["stand_in_lacks"] is None for trace in traces.values()) >= 40
@@ -90,7 +90,7 @@ def test_a_profile_is_shown_stored_and_run(floatgate: Floatgate, tmp_path: Path)
     ]
     for result in results:
         del result["timing"]
-        # A file is known by what stands in it, too.
+        # A file is known by its contents, too.
         del result["provenance"]["workload"]["sha256"]
     assert results[0] == results[1]
     value = json.loads(floatgate("trace", "fit", "msr:wdev_0", "--json").stdout)

@@ -1,4 +1,4 @@
-"""`floatgate init`: what it writes runs as it is."""
+"""`floatgate init`: the files that it writes run as they are."""
 
 import json
 import re

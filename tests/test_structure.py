@@ -1,4 +1,5 @@
-"""The shape of the project: who may import whom, and that what is written down is there."""
+"""The shape of the project: which module may import which, and that every documented thing
+exists."""
 
 import ast
 import itertools
@@ -166,7 +167,8 @@ def test_parts_of_a_drive_name_none_of_what_architecture_says() -> None:
 
 
 def test_the_device_is_compiled_once() -> None:
-    """It is generic over no policy, and over nothing that policies decide, as what cells store."""
+    """It is generic over no policy, and over no type that policies decide, such as the data of
+    cells."""
     for path in sorted((ROOT / "crates" / "ssd" / "src" / "device").glob("*.rs")):
         code = without_tests(path.read_text())
         found = re.search(r"(?<!::)\b(PolicyTypes|Policies|Ftl|Store|Array|Builtin)\b", code)
@@ -244,8 +246,8 @@ def test_every_file_of_tests_is_compiled_into_one_of_few_binaries(crates: dict[s
     assert binaries <= 7, "each binary links every library: add a module to `main.rs` instead"
 
 
-# A sentence of ARCHITECTURE about who knows whom, what the code of a folder must then not have, and
-# the files that may have it.
+# A sentence of ARCHITECTURE about the dependencies of a part, code that a folder must then not
+# have, and the files that may have it.
 KNOWS_NOT: list[tuple[str, str, str, set[str]]] = [
     (
         "of ftl they know its traits and views",
@@ -439,7 +441,8 @@ def modules() -> dict[str, Path]:
 
 
 def imported(source: str, known: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Each import of a module, wherever it stands, with the place: module, function or types."""
+    """Each import of a module, at any place in the file, with that place: module, function or
+    types."""
     names = set(known)
 
     def inside(node: ast.AST, place: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,5 @@
-"""`floatgate sweep`: nothing is made twice, whatever ends it; what it is said to take, it takes."""
+"""`floatgate sweep`: nothing is made twice, after any interruption; its estimates of time and space
+hold."""
 
 import json
 import math
@@ -104,7 +105,7 @@ def test_what_is_there_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Mon
         "series.parquet",
     ]
     assert many().sweep(out=tmp_path, workers=1).reused == 24, "more is there than is asked for"
-    # `compare` takes what a sweep has left, and asks for all tables by default.
+    # `compare` takes the results of a sweep, and asks for all tables by default.
     lists: dict[str, Any] = {"set": SMALL | {"ftl.spare-factor": 0.2}, "seed": [0, 1]}
     compared = fg.compare("agcr", "random-write", **lists, out=tmp_path, record=())
     assert (compared.reused, len(compared.runs)) == (2, 2)
@@ -175,7 +176,7 @@ def test_what_is_damaged_is_made_again_and_said(
 
 
 def whole(folder: Path) -> dict[str, bytes]:
-    """The files of a run, without what a clock said."""
+    """The files of a run, without the times of clocks."""
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     value = json.loads(files.pop("result.json"))
     del value["timing"]
@@ -291,7 +292,7 @@ def test_a_run_that_fails_is_the_exit_code(tmp_path: Path, floatgate: Floatgate)
     assert len(results(tmp_path / "out")) == 1
 
 
-# ── What it takes ───────────────────────────────────────────────────────────────────────────────
+# ── Its duration and memory ─────────────────────────────────────────────────────────────────────
 
 SIZES: dict[str, dict[str, Any]] = {
     "aged": {"precondition.age": "random", "ftl.spare-factor": [0.1, 0.2]},
@@ -353,7 +354,7 @@ def test_the_memory_is_enough(tmp_path: Path) -> None:
     code = (
         "import re, sys; from floatgate import Experiment\n"
         "Experiment.parse(sys.argv[1]).sweep(out=sys.argv[2], workers=1)\n"
-        # Not of getrusage, which also counts what the process was before it began anew.
+        # Not from getrusage, which also counts the memory of the process before it was replaced.
         "status = open('/proc/self/status').read()\n"
         "print(1024 * int(re.search(r'VmHWM:\\s*(\\d+)', status)[1]))"
     )

@@ -12,7 +12,7 @@ from conftest import Floatgate
 from floatgate import Result
 
 COMPACT = ("--set", "host.out-of-range=compact")
-# The requests of each trace, and a drive that holds what it touches.
+# The requests of each trace, and a drive that is large enough for it.
 REAL = {
     "msps-dtrs-30000s.trace.zst": (127_043, "agcr"),
     "umass-financial1-10k.ascii.zst": (10_000, "agcr"),

@@ -1,4 +1,4 @@
-"""The picture of a drive over time: what the page computes, and how it looks in a browser."""
+"""The picture of a drive over time: the page's computations, and its look in a browser."""
 
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ def test_the_page_shows_the_drive_at_every_instant(
     assert browser.problems() == []
     times = browser.run("pictures[0].data.times")
     assert len(times) > 10
-    # There and back again: what time leaves behind comes back.
+    # There and back again: state that time changed comes back.
     for frame in (len(times) - 1, 0, len(times) // 2, 3):
         browser.run(f"pictures[0].show({frame})")
         expected = drive_at(run, times[frame])

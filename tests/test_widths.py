@@ -213,7 +213,7 @@ TYPED = [
     "chips --seed 1", "trace list mrs", "reproduce agrc",
     "compare agcr zipf --policy victim=x,y --seed 1,2 --bars waff", "fault nowhere",
 ]  # fmt: skip
-"""Every command's help, and what commands print or refuse without a run."""
+"""Every command's help, and the output and errors of commands without a run."""
 
 
 @pytest.mark.parametrize("line", TYPED)

@@ -1,6 +1,6 @@
-"""Whether the claims of a study rest on what they name.
+"""Whether the claims of a study rest on the runs they name.
 
-It goes by what lies on the disk: the list of runs with their results, and `measured.json`; not by
+It goes by the files on the disk: the list of runs with their results, and `measured.json`; not by
 the code that took them. `scripts/papers.py` walks the full forms that it stores.
 """
 
@@ -69,7 +69,7 @@ def unlike(row: Finding, measured: Sequence[Mapping[str, Any]]) -> Iterator[str]
 
 
 def _carries(names: Mapping[str, str], plan: Mapping[str, str]) -> bool:
-    """Whether names are those of a planned run; what stands for two equal ones has both names."""
+    """Whether names are those of a planned run; a value for two equal runs has both names."""
     return all(
         plan[name] in (label, *label.split(" = ")) for name, label in names.items() if name in plan
     )

@@ -1,4 +1,4 @@
-/* Sixteen reads, one after another, on a small drive: what a closed loop of depth one sees. */
+/* Sixteen reads, one after another, on a small drive: as in a closed loop of depth one. */
 #include <floatgate.h>
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-//! Drive files, with what the command line lays on top.
+//! Drive files, with settings of the command line on top.
 
 use ssd::config::{Layers, load, render};
 

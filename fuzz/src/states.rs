@@ -14,8 +14,8 @@ type Drive = Ftl<BuiltinWith<Versions>>;
 /// Host operations after a state has been taken.
 const OPERATIONS: u32 = 300;
 
-/// The drives: planes, blocks of a plane, pages of a block, logical pages, and what differs from the
-/// default policies.
+/// The drives: planes, blocks of a plane, pages of a block, logical pages, and the policies that
+/// differ from the default.
 type Small = (u32, u32, u32, u32, &'static [(Family, &'static str, &'static str)]);
 const DRIVES: [Small; 5] = [
     (2, 8, 4, 32, &[]),
@@ -104,7 +104,7 @@ pub(crate) fn read(bytes: &[u8]) -> bool {
     true
 }
 
-/// Writes, reads and trims; every page keeps what was written last.
+/// Writes, reads and trims; every page keeps its last data.
 fn work(ftl: &mut Drive, seed: u64) {
     let pages = ftl.map().logical_pages();
     let written = |ftl: &Drive, lpn| ftl.map().lookup(Lpn::from_u32(lpn)).is_some();

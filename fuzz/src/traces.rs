@@ -48,14 +48,14 @@ fn read(bytes: &[u8], options: &ReadOptions) -> bool {
     true
 }
 
-/// The first byte chooses the format, the second what is said of it.
+/// The first byte chooses the format, the second the options.
 pub(crate) fn said(bytes: &[u8]) -> bool {
     let (format, bytes) = choice(bytes);
     let (bits, bytes) = choice(bytes);
     read(bytes, &options(bits, Some(Format::ALL[format % Format::ALL.len()])))
 }
 
-/// The first byte chooses what is said; packed files are unpacked.
+/// The first byte chooses the options; packed files are unpacked.
 pub(crate) fn found(bytes: &[u8]) -> bool {
     let (bits, bytes) = choice(bytes);
     read(bytes, &options(bits & !64, None))

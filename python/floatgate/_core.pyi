@@ -1,4 +1,4 @@
-"""The compiled engine. Text goes in, JSON comes out; `floatgate.run` is what people call."""
+"""The compiled engine. Text goes in, JSON comes out; people call `floatgate.run`."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -75,7 +75,7 @@ __all__ = [
 
 @type_check_only
 class Reading(TypedDict):
-    """How a trace is to be read, and what is done to it."""
+    """How a trace is to be read, and the changes made to it."""
 
     format: str | None
     time_unit: str | None
@@ -94,9 +94,9 @@ class Reading(TypedDict):
     tables: Callable[[str, str | None, str | None, list[str], bool, bool, bool], object]
 
 class InputError(Exception):
-    """The input is wrong: the message says where, and what would help.
+    """The input is wrong: the message gives the place and the remedy.
 
-    `code` is what kind of mistake it is, for `floatgate explain`.
+    `code` is the kind of mistake, for `floatgate explain`.
     """
 
     code: str
@@ -107,7 +107,7 @@ class ConfigError(InputError):
     errors: list[str]
 
 class PolicyError(InputError):
-    """A policy written in Python went wrong during a run; what it raised is the cause."""
+    """A policy written in Python failed during a run; the exception that it raised is the cause."""
 
 class WorkloadError(InputError):
     """A trace or a generator is wrong, or cannot be read."""
@@ -143,13 +143,13 @@ class TableFile:
     def put(self, rows: Rows) -> None:
         """Adds rows, and waits while others are being written."""
     def finish(self, metadata: Sequence[tuple[str, str]]) -> None:
-        """Writes what the file says of itself, and waits until everything is written."""
+        """Writes the file's own description, and waits until everything is written."""
     def abandon(self) -> None:
         """Stops writing, unless everything is written."""
 
 @final
 class Stop:
-    """Tells a server to end: it answers what it has, and gives its result."""
+    """Tells a server to end: it answers the commands that it has, and gives its result."""
 
     def __new__(cls) -> Stop: ...
     def set(self) -> None:
@@ -285,7 +285,7 @@ class Plane:
         """Pages of one block."""
     @property
     def blocks(self) -> NDArray[int64]:
-        """The number of each block: what answers name one by."""
+        """The number of each block, by which answers name it."""
     @property
     def valid(self) -> NDArray[int64]:
         """Pages that hold data, and would have to move."""
@@ -321,7 +321,7 @@ class Plane:
 
 @final
 class Block:
-    """One block and what lies in it."""
+    """One block and its pages."""
 
     @property
     def number(self) -> int:
@@ -392,7 +392,7 @@ class Waiting:
         """Smaller came to the die earlier; a job keeps the number with which it came."""
     @property
     def since_ns(self) -> int:
-        """When it began to wait, for the die or for what it needed before: a block, say.
+        """When it began to wait, for the die or for an earlier need such as a block.
 
         An operation of a job: when the job asked for it.
         """
@@ -461,11 +461,11 @@ class Life:
         """How it recovers between cycles, as `floatgate.physics.Recovery` takes it."""
     @property
     def pushes_back(self) -> bool:
-        """Whether the host sends later requests later by what earlier ones were held back."""
+        """Whether the host sends later requests later when the throttle delays earlier ones."""
 
 @final
 class Future:
-    """How often each page will be read between two writes: what no drive can know."""
+    """The reads of each page between two writes, which a real drive cannot know in advance."""
 
     def reads(self, lpn: int, writes: int) -> int:
         """Returns how often a page is read after this number of writes; 255 stands for more too."""
@@ -718,7 +718,7 @@ class SessionBase:
 
 @final
 class Recovery:
-    """Charge that cycling traps, and what rest heals at 25 C: READY (FAST 2012), Eq. 1 to 3.
+    """Charge that cycling traps, and its loss by rest at 25 C: READY (FAST 2012), Eq. 1 to 3.
 
     `printed` are the constants below READY's Eq. 2, `fitted` those behind its Table 2; the paper
     contradicts itself, and docs/physics.md says how. All cycles count as having had the mean rest.

@@ -1,4 +1,4 @@
-"""The tables of what other simulators' parameters are here, from the rules of the conversion."""
+"""Tables of other simulators' parameters and of ours, from the rules of the conversion."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _AGED = {**_SMALL, "ftl.spare-factor": 0.15, "precondition.age": "random"}
 
 
 class Measure(NamedTuple):
-    """A number of a result, what it is called, and how it is written."""
+    """A number of a result, its name, and its format."""
 
     title: str
     of: Callable[[Result], float | None]

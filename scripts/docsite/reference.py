@@ -165,7 +165,7 @@ def drive_files() -> str:
 
 
 def _up(path: str) -> Iterator[str]:
-    """The path and what is above it, nearest first."""
+    """The nodes on the path, nearest first."""
     while path:
         yield path
         path = path.rpartition(".")[0]

@@ -15,8 +15,8 @@ catch counts as a survivor.
     scripts/mutants/run.py --n 300 --seed 1 --only 17,203    these alone, anew
 
 The copy and the build lie in target/mutants, and a verdict for each mutant as soon as there is one:
-what was stopped goes on. A caught mutant stays caught until a source changes, and then the test
-that caught it is tried first; survivors are tried on tests that changed. Survivors that
+an interrupted run is resumed. A caught mutant stays caught until a source changes, and then the
+test that caught it is tried first; survivors are tried on tests that changed. Survivors that
 `accepted.toml` explains are counted apart. Exit status 1: there are survivors without an
 explanation.
 """
@@ -178,7 +178,7 @@ def render(source: bytes, numbered: Sequence[tuple[int, Mutant]]) -> tuple[bytes
 
 
 def write(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Writes what differs only, so that cargo builds anew only that."""
+    """Writes changed files alone, so that cargo builds anew only those."""
     if not path.exists() or path.read_bytes() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -211,7 +211,7 @@ def plant(files: Sequence[str], mutants: dict[int, Mutant]) -> dict[str, dict[in
 
 
 def cargo(*words: str) -> tuple[int, list[dict[str, Any]]]:
-    """Runs cargo in the copy. Returns its exit status and what it says."""
+    """Runs cargo in the copy. Returns its exit status and its output."""
     command = ["cargo", *words, "--profile", "fast", "--message-format=json"]
     command += [w for p in PACKAGES for w in ("-p", p)]
     environment = {
@@ -247,7 +247,7 @@ def blamed(messages: Sequence[dict[str, Any]], spans: dict[str, dict[int, Any]])
 def build(
     files: Sequence[str], mutants: dict[int, Mutant], kept: Path
 ) -> tuple[dict[int, Mutant], list[Case]]:
-    """Plants what compiles; `kept` is told what does not. Returns what does, and the tests."""
+    """Plants the mutants that compile, and returns them with the tests; `kept` gets the others."""
     unfit = set(json.loads(kept.read_text())) if kept.exists() else set()
     viable = {k: m for k, m in mutants.items() if m.name not in unfit}
     while True:
@@ -287,7 +287,7 @@ def build(
 
 
 def execute(tests: Sequence[Case], settings: dict[str, str], seconds: int) -> tuple[str, float]:
-    """Runs tests of one binary. Returns what failed (nothing: all passed) and processor seconds."""
+    """Runs tests of one binary. Returns failed tests (none: all passed) and processor seconds."""
     limits = f'ulimit -c 0; ulimit -t {seconds}; ulimit -v {MEMORY >> 10}; exec "$@"'
     command = ["sh", "-c", limits, "sh", tests[0].binary, "--exact", "--test-threads=1"]
     ours = {k for k in os.environ if k.startswith("FLOATGATE_") and k != "FLOATGATE_TRACES"}
@@ -412,8 +412,8 @@ class Passed:
 def judge(k: int, mutant: str, surveyed: Sequence[Reach], passed: Passed, before: str = "") -> str:
     """The test that catches mutant `k`; `unreached` or `survived` if none does.
 
-    `before`: what an earlier verdict said, of other code. The test that it names is tried first,
-    but for golden results: what they alone catch is counted.
+    `before`: an earlier verdict, of other code. The test that it names is tried first, but not a
+    golden result: mutants that only golden results catch are counted.
     """
     reached = [r for r in surveyed if k in r.mutants]
     left = [r for r in reached if not passed.has(mutant, r)]
@@ -514,7 +514,7 @@ def run(n: int, seeds: Sequence[int], jobs: int, only: Sequence[int], longest: f
 
 
 def summary(sampled: int, viable: dict[int, Mutant], verdicts: dict[int, str]) -> int:
-    """Prints what came out of the mutants of one sample. Returns the exit status."""
+    """Prints the outcome of the mutants of one sample. Returns the exit status."""
     why = explanations()
     left = {k: m for k, m in viable.items() if verdicts[k] in (SURVIVED, UNREACHED)}
     explained = {k for k, m in left.items() if m.name in why}

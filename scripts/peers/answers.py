@@ -57,8 +57,8 @@ def of_mqsim(text: str) -> Counts:
 def of_ssdsim(text: str) -> Counts:
     """From `statistic10.dat`, without the read and the write that it is given beside the trace.
 
-    It counts what it maps for reads before it starts as programmed, so where there are reads it
-    does not say how many pages the run programmed.
+    It counts pages that it maps for reads before it starts as programmed. So if there are reads,
+    its output does not show how many pages the run programmed.
 
     Raises:
         ValueError: It is another file, or the run did not come to its end.

@@ -285,7 +285,7 @@ def ascii_lines(frame: pl.DataFrame) -> bytes:
 
 
 def for_ssdsim(trace: bytes) -> bytes:
-    """The trace with what SSDSim needs to come to its end.
+    """The trace with the additions that SSDSim needs to come to its end.
 
     It divides by the number of reads and by that of writes, so there is one more of each before the
     first. Its clock stands still after the last line, which it does not serve: that comes a second

@@ -60,12 +60,12 @@ class FailedError(Exception):
 
 
 class Simulator:
-    """One that takes part: how it is run in the folder of a job, and what it says."""
+    """A simulator that takes part: how it is run in the folder of a job, and its output."""
 
     name = ""
 
     def command(self, folder: Path) -> tuple[list[str], str]:
-        """The command, and what it reads from standard input."""
+        """The command, and its standard input."""
         raise NotImplementedError
 
     def reads(self, trace: bytes) -> bytes:
@@ -193,7 +193,7 @@ def resolved(blocks: int, pages: int) -> dict[str, Any]:
 def run_job(
     job: Job, simulators: Sequence[Simulator], folder: Path, rounds: int, limit: float
 ) -> dict[str, Took]:
-    """Runs a job in each simulator in turns; what each took and did, by name."""
+    """Runs a job in each simulator in turns; the time and work of each, by name."""
     config = resolved(*job.shape)
     simulators = [each for each in simulators if each.name in job.who]
     both = files.mqsim(config, TRACE) | files.ssdsim(config) | {DRIVE: files.drive(*job.shape)}
@@ -221,7 +221,7 @@ def run_job(
 
 
 def timed(simulator: Simulator, folder: Path, limit: float) -> tuple[float, float, str]:
-    """Runs a simulator in a folder: its processor time in s, its memory in MiB, what it said.
+    """Runs a simulator in a folder: its processor time in s, its memory in MiB, its output.
 
     Raises:
         FailedError: It took longer than the limit, or a signal ended it.
@@ -260,7 +260,7 @@ def _limit(seconds: float) -> None:
 
 
 def row(job: Job, took: dict[str, Took], names: Sequence[str]) -> tuple[str, list[str]]:
-    """A row of the table with a cell for each of these, and what is wrong with it."""
+    """A row of the table with a cell for each of these, and its errors."""
     ours = took[Floatgate.name]
     lines = job.trace.count(b"\n")
     cells, wrong = [job.name, f"{lines:,}"], []

@@ -1,4 +1,4 @@
-//! The C interface. `include/floatgate.h` is written by hand and says what each function promises;
+//! The C interface. `include/floatgate.h` is written by hand and describes each function;
 //! `tests/header.rs` compares it with this file.
 //!
 //! No panic crosses the border: each function carries its work out in [`call`]. A handle is the number of
@@ -84,7 +84,7 @@ pub struct FloatgateOptions {
     pub policies: *const *const c_char,
     /// Names of flows.
     pub flows: *const *const c_char,
-    /// The file for what comes, or null.
+    /// The file for the requests, or null.
     pub record: *const c_char,
     /// Entries of `settings`.
     pub setting_count: u32,
@@ -190,7 +190,7 @@ pub(crate) enum HeldSession {
     Broken,
 }
 
-/// The file of what comes, removed unless it becomes whole.
+/// The file of the requests, removed unless it becomes whole.
 pub(crate) struct SessionFile {
     unfinished: PathBuf,
     name: PathBuf,
@@ -353,7 +353,7 @@ unsafe fn read(options: &FloatgateOptions) -> Result<Asked, Failure> {
 
 fn open(name: &str, asked: Asked) -> Result<HeldSession, Failure> {
     let Asked { mut settings, policies, flows, record, seed } = asked;
-    // Requests arrive when they come, whatever a preset says; a setting that says otherwise is refused.
+    // Requests arrive when they come, under any preset; a setting that contradicts this is refused.
     settings.splice(..0, ["host.mode=timestamps".to_owned(), "host.speed=1.0".to_owned()]);
     let mut drive = drive::load(name, &settings, &policies, seed)
         .map_err(|words| Failure(Status::Drive, words))?;

@@ -284,7 +284,7 @@ fn drive(settings: &[&str], policies: &[String]) -> ssd::Drive {
     drive
 }
 
-/// Ten random drives: the result of a session in C is that of a run over what came.
+/// Ten random drives: the result of a session in C is that of a run over the same requests.
 #[test]
 fn a_session_in_c_is_the_run_of_what_came() {
     use ssd::kernel::{Prio, Time};

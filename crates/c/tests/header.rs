@@ -1,4 +1,5 @@
-//! `include/floatgate.h` is written by hand; here it is read, and compared with what the library has.
+//! `include/floatgate.h` is written by hand; here it is read, and compared with the library's
+//! functions and types.
 
 use floatgate::{
     FLOATGATE_ABI_VERSION, FloatgateCompletion, FloatgateOptions, FloatgateRequest, Status,

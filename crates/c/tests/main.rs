@@ -1,4 +1,4 @@
-//! The C interface: it is what its header says, wrong calls are errors, and programs in C use it.
+//! The C interface: it agrees with its header, wrong calls are errors, and programs in C use it.
 
 #![allow(unsafe_code, reason = "it calls what C calls")]
 

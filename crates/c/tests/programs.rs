@@ -80,7 +80,7 @@ fn the_header_compiles_as_c99_and_as_c_plus_plus_17() {
     fs::remove_dir_all(folder).expect("it is there");
 }
 
-/// The example of the documentation: sixteen readers, one after another, and what came of it.
+/// The example of the documentation: sixteen readers, one after another, and its results.
 #[test]
 fn the_example_in_c_reads_and_writes() {
     if !there_is("cc") {
@@ -187,7 +187,7 @@ fn valgrind_has_nothing_to_say() {
     fs::remove_dir_all(folder).expect("it is there");
 }
 
-/// A thousand drives in one process take no more memory than a hundred: what is closed is freed.
+/// A thousand drives in one process take no more memory than a hundred: a closed drive is freed.
 #[test]
 fn a_thousand_drives_are_freed() {
     if !there_is("cc") {

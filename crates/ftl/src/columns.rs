@@ -7,9 +7,9 @@ use nand::{BlockId, Each, Level, Mode, Packed, Ppn};
 
 /// The cost level at which each page was programmed, kept only when levels vary.
 pub(crate) struct PageLevels {
-    /// That of all pages, if levels do not vary.
+    /// The level of all pages, if levels do not vary.
     pub(crate) constant: Option<Level>,
-    /// That of an operation until it begins.
+    /// The level of an operation until it begins.
     pub(crate) usual: Level,
     packed: Packed<Level>,
 }
@@ -45,11 +45,11 @@ pub(crate) struct Reads {
     /// Empty when nobody counts.
     pub(crate) each: Vec<u32>,
     limits: Each<Mode, u32>,
-    /// A block that was at its limit is not any more.
+    /// A block that was at its limit no longer is.
     pub(crate) unblocked: bool,
-    /// Somebody waits for pages of blocks at their limits.
+    /// Operations wait for pages of blocks at their limits.
     pub(crate) awaited: bool,
-    /// Pages that lay in such blocks and may be read again, since somebody waits.
+    /// Pages of such blocks that may be read again, kept while operations wait for them.
     pub(crate) left: Vec<Lpn>,
 }
 
@@ -75,7 +75,7 @@ impl Reads {
         self.each.get(block.index()).is_some_and(|n| *n >= self.limits[mode])
     }
 
-    /// Lets one more in; whether that was the last.
+    /// Lets one more read in. Returns whether it was the last.
     #[inline]
     pub(crate) fn count(&mut self, block: BlockId, mode: Mode) -> bool {
         let limit = self.limits[mode];
@@ -88,7 +88,7 @@ impl Reads {
         *count == limit
     }
 
-    /// A block's reads count from zero again, if they count; how many there were.
+    /// A block's reads count from zero again. Returns their number so far, if they count.
     pub(crate) fn restart(&mut self, block: BlockId) -> Option<u32> {
         let reads = self.each.get_mut(block.index())?;
         self.unblocked = true;

@@ -2,8 +2,8 @@
 
 use nand::{Geometry, Layouts};
 
-/// When garbage collection starts and stops, in free blocks of a plane; where several blocks make a
-/// superblock, in free superblocks of their dies.
+/// When garbage collection starts and stops, in free blocks of a plane. If several blocks make a
+/// superblock: in free superblocks of their dies.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct GcMarks {
     /// Starts when fewer are free.
@@ -14,7 +14,7 @@ pub struct GcMarks {
     pub background_stop: u32,
     /// One block at a time; the rest in idle time, unless fewer than `start` are free.
     pub one_by_one: bool,
-    /// As fast as the host writes, unless somebody waits for space; otherwise as fast as it can.
+    /// As fast as the host writes, unless operations wait for space; otherwise as fast as it can.
     pub paced: bool,
 }
 

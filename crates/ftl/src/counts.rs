@@ -7,14 +7,14 @@ use nand::{Each, FlashBlocks, FlashPages, Source};
 pub struct Counts {
     /// Slots read, by source.
     pub read: Each<Source, u64>,
-    /// Slots programmed, by source; with those that hold no data.
+    /// Slots programmed, by source, including those that hold no data.
     pub program: Each<Source, u64>,
-    /// Of these, the ones that hold none, because a command programs more than there was.
+    /// Of these, the slots without data, because a command programs more than there was to write.
     pub padding: Each<Source, u64>,
     /// Blocks erased, by source.
     pub erase: Each<Source, FlashBlocks>,
     /// Erases by garbage collection, by the source that needed the space. If refreshes take and
-    /// give back space, that is not the source that came when there was little: see
+    /// give back space, this may differ from the source that found the plane short: see
     /// `Space::needed_by`.
     pub gc_erase_by_demand: Each<Source, FlashBlocks>,
     /// Pages moved, by source: copies that are programmed.
@@ -23,13 +23,13 @@ pub struct Counts {
     pub host_pages: u64,
     /// Blocks reprogrammed in place.
     pub reprogram: u64,
-    /// Pages programmed by that, one for each wordline, by source.
+    /// Pages programmed by in-place reprogramming, one for each wordline, by source.
     pub reprogrammed_pages: Each<Source, FlashPages>,
     /// Slots given up in blocks that were completed before they were full.
     pub sealed: u64,
     /// Blocks that began a second generation instead of being erased.
     pub second_lives: u64,
-    /// Valid pages that stayed where they were when their block did.
+    /// Valid pages that stayed in place when their block began a second generation.
     pub kept: u64,
     /// Slots passed over by the page-choice policy.
     pub skipped: u64,
@@ -41,6 +41,6 @@ pub struct Counts {
     pub retired: FlashBlocks,
     /// Of these, the ones retired because a page of theirs could not be read.
     pub marked_bad: FlashBlocks,
-    /// Victims chosen in the policy's place, after it found nothing but full blocks.
+    /// Victims chosen in place of the policy, after it chose nothing but full blocks.
     pub overridden: u64,
 }

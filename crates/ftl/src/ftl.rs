@@ -21,7 +21,7 @@ use std::io::{self, Read, Write};
 
 /// The answers that policies gave once, before the run.
 pub(crate) struct Answers {
-    /// The interests of all of them.
+    /// The interests of all policies together.
     pub(crate) interests: Interests,
     /// An idle die may find work even if no policy has planned any.
     pub(crate) idle: bool,
@@ -77,7 +77,7 @@ impl<K: PolicyTypes> Ftl<K> {
             in_order: policies.page_choice.in_order(),
             priority: policies.order.uses_priority(),
             urgent: policies.page_choice.urgent_stream(),
-            // One set of dies takes all pages, whatever its planes are called.
+            // One set of dies takes all pages, under any names of its planes.
             anywhere: policies.placement.is_free()
                 || (geometry.sets() == 1 && !geometry.superblocks().are_blocks()),
         };
@@ -118,7 +118,7 @@ impl<K: PolicyTypes> Ftl<K> {
         &self.space.blocks
     }
 
-    /// Host reads let in to each block since its last erase; empty when nobody counts.
+    /// Host reads let in to each block since its last erase; empty if no policy counts reads.
     pub fn reads(&self) -> &[u32] {
         &self.reads.each
     }
@@ -231,7 +231,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.space.save(&self.map, to)
     }
 
-    /// Puts an empty drive into a saved state. After an error it is of no use any more.
+    /// Puts an empty drive into a saved state. After an error the drive must not be used.
     pub fn restore(&mut self, from: &mut dyn Read) -> Result<(), Damaged> {
         if !self.space.demands.plain {
             return Err(Damaged);
@@ -241,7 +241,7 @@ impl<K: PolicyTypes> Ftl<K> {
     }
 
     /// Tells whether rest between its cycles has healed the block whose erase is done next. A
-    /// healed block stays in use, although it has had the cycles that it is rated for.
+    /// healed block stays in use, although it has had its rated cycles.
     pub fn set_healed(&mut self, healed: bool) {
         self.space.healed = healed;
     }

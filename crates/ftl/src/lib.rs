@@ -2,7 +2,7 @@
 //! jobs — the mechanisms, and the traits in which they ask their questions.
 //!
 //! This crate knows no clock, queue or host. A driver carries out the flash operations that jobs
-//! ask for, and reports each when it is done. The driver is the event loop of `ssd`, or
+//! request, and reports each when it is done. The driver is the event loop of `ssd`, or
 //! [`Ftl::settle`] for tests and preconditioning. Between two calls everything is consistent, and
 //! [`Ftl::check`] proves it.
 

@@ -11,9 +11,9 @@ newtype_index! {
 
 /// L2P, its inverse P2L, and one bit of validity for each slot.
 ///
-/// P2L keeps what was last written to a slot, as spare bytes would; the bit says whether the map
-/// still points there. Each block's bits start at a word of their own, so that a victim's valid
-/// pages are found word by word.
+/// P2L keeps the page that was last written to a slot, as spare bytes would; the bit says whether
+/// the map still points there. Each block's bits start at a word of their own, so that a victim's
+/// valid pages are found word by word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Map {
     l2p: OptionVec<Lpn, Ppn>,
@@ -38,7 +38,7 @@ impl Map {
         }
     }
 
-    /// Asks the system for large pages behind the columns, as much of them is going to be written.
+    /// Asks the system for large pages behind the columns, because most of them will be written.
     pub(crate) fn ask_for_large_pages(&self) {
         self.l2p.ask_for_large_pages();
         self.p2l.ask_for_large_pages();
@@ -67,21 +67,21 @@ impl Map {
         self.p2l.get(ppn)
     }
 
-    /// Asks for the map entry of a page that will be looked up soon.
+    /// Prefetches the map entry of a page that will be looked up soon.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         self.l2p.prefetch(lpn);
     }
 
-    /// Points `lpn` to slot `slot` of `block`; returns where it pointed before.
-    /// The old slot's bit stays set: [`Map::invalidate`] clears it with the block's count.
+    /// Points `lpn` to slot `slot` of `block`. Returns the slot that it pointed to before. That
+    /// slot's bit stays set: [`Map::invalidate`] clears it with the block's count.
     #[inline]
     pub(crate) fn bind(&mut self, lpn: Lpn, ppn: Ppn, block: BlockId, slot: u32) -> Option<Ppn> {
         self.own(lpn, ppn, block, slot);
         self.point(lpn, ppn)
     }
 
-    /// The half of it that lies with the slot.
+    /// The half of [`Map::bind`] that changes the slot's entry.
     #[inline(always)] // every page that is written or moves comes by
     pub(crate) fn own(&mut self, lpn: Lpn, ppn: Ppn, block: BlockId, slot: u32) {
         let (word, bit) = self.bit(block, slot);
@@ -89,7 +89,7 @@ impl Map {
         self.p2l.replace(ppn, Some(lpn));
     }
 
-    /// The half of it that lies with the page.
+    /// The half of [`Map::bind`] that changes the page's entry.
     #[inline]
     pub(crate) fn point(&mut self, lpn: Lpn, ppn: Ppn) -> Option<Ppn> {
         let old = self.l2p.replace(lpn, Some(ppn));
@@ -97,7 +97,7 @@ impl Map {
         old
     }
 
-    /// Forgets `lpn`; returns where it pointed.
+    /// Forgets `lpn`. Returns the slot that it pointed to.
     pub(crate) fn unbind(&mut self, lpn: Lpn) -> Option<Ppn> {
         let old = self.l2p.replace(lpn, None);
         self.mapped -= u32::from(old.is_some());
@@ -146,8 +146,8 @@ impl Map {
         self.valid[first..first + words].iter().map(|w| w.count_ones()).sum()
     }
 
-    /// Number of valid slots of a block that lie, at least in part, in one of its planes, of those that a
-    /// program takes together.
+    /// Number of valid slots of a block that lie, at least in part, in the given plane, out of the
+    /// planes that a program takes together.
     pub fn count_valid_in(&self, geometry: &Geometry, block: BlockId, plane: u32) -> u32 {
         let units = geometry.units();
         if units.planes == 1 {
@@ -163,8 +163,8 @@ impl Map {
         valid.filter(in_plane).count() as u32
     }
 
-    /// Asks for the map entries of the valid pages among some slots of a block, which are about to
-    /// move. Their owners lie anywhere, so each would miss the caches one after the other.
+    /// Prefetches the map entries of the valid pages among some slots of a block, which are about
+    /// to move. Their owners lie anywhere, so each would miss the caches one after the other.
     pub(crate) fn prefetch_owners(&self, block: BlockId, slots: Range<u32>) {
         let slots = slots.start..slots.end.min(self.pages_per_block);
         let first = block.index() * self.words_per_block as usize;
@@ -187,7 +187,8 @@ impl Map {
         }
     }
 
-    /// Asks for what says whether the slot of a page is valid, which is about to change.
+    /// Loads the bit of a page's slot into the processor's cache, because the bit is about to
+    /// change.
     #[inline]
     pub(crate) fn prefetch_slot(&self, lpn: Lpn, geometry: &Geometry) {
         if let Some(ppn) = self.lookup(lpn) {
@@ -196,7 +197,7 @@ impl Map {
         }
     }
 
-    /// Asks for the owner that the slot of a page has.
+    /// Prefetches the owner of a page's slot.
     #[inline]
     pub(crate) fn prefetch_owner(&self, lpn: Lpn) {
         if let Some(ppn) = self.lookup(lpn) {

@@ -15,7 +15,7 @@ impl StreamId {
     pub const GC: Self = Self(1);
     /// Cold data moved by wear levelling, onto the most worn free blocks.
     pub const WEAR: Self = Self(2);
-    /// Host writes of high priority, where an order policy serves them first.
+    /// Host writes of high priority, if an order policy serves them first.
     pub const HOST_HIGH: Self = Self(3);
     /// Streams that always exist; those of a policy follow.
     pub const BUILT_IN: usize = 4;
@@ -71,12 +71,12 @@ pub enum FreePick {
     OutsideFirst(Pool),
 }
 
-/// How a stream's blocks are chosen and used.
+/// The choice and use of a stream's blocks.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct StreamSpec {
     /// The role its blocks take on.
     pub role: Role,
-    /// The mode they are opened in, if they are erased blocks of another.
+    /// The mode in which they are opened, if they are erased blocks of another.
     pub mode: Mode,
     /// The pool of its blocks.
     pub pool: Pool,
@@ -107,7 +107,7 @@ impl StreamSpec {
 pub enum Dest {
     /// The frontier of a stream, in the plane of the block that they leave.
     Stream(StreamId),
-    /// Behind what a partly written block already holds.
+    /// After the pages that a partly written block already holds.
     Block(BlockId),
     /// A block opened for this step from the stream's pool. It stays partly written, and
     /// [`Watch::on_open`] reports it. Pages that do not fit go to the stream's frontier. All of
@@ -136,7 +136,7 @@ pub enum Step {
         /// Their destination.
         to: Dest,
     },
-    /// Moves what is valid, then erases (or re-uses) the block.
+    /// Moves the valid pages, then erases (or re-uses) the block.
     Reclaim {
         /// The block.
         block: BlockId,
@@ -145,7 +145,7 @@ pub enum Step {
     },
     /// In-place reprogramming to low density. The pages that it loses must have been copied by the
     /// step before. The step is dropped if some are valid when its turn comes, or if
-    /// [`ReadDisturb::may_reprogram`] says no.
+    /// [`ReadDisturb::may_reprogram`] returns false.
     Reprogram {
         /// The block.
         block: BlockId,
@@ -153,11 +153,11 @@ pub enum Step {
         surcharge: u16,
         /// The role that it has afterwards.
         role: Role,
-        /// Whether its read counter goes on, instead of beginning anew.
+        /// Whether its read counter goes on, instead of starting again at zero.
         keep_reads: bool,
     },
-    /// [`Step::Reclaim`], if the block is at its read limit still: what a plan ends with whose
-    /// steps may be dropped, so that the reads which wait for it are served.
+    /// [`Step::Reclaim`], if the block is still at its read limit. A plan whose steps may be
+    /// dropped ends with it, so that reads waiting for the block are served.
     ReclaimAtLimit {
         /// The block.
         block: BlockId,
@@ -169,7 +169,7 @@ pub enum Step {
     /// Sets the block's read counter to zero.
     ResetReads(BlockId),
     /// Makes a partly written block complete: its remaining slots are given up, and the plan waits
-    /// until what was given away before is programmed.
+    /// until the slots given away before are programmed.
     Seal(BlockId),
 }
 
@@ -189,7 +189,7 @@ pub enum Hold {
 /// The steps that a policy returns, and how they are to be run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// The source of its flash operations: that of the family that is asked.
+    /// The source of its flash operations: the source of the family that is asked.
     pub(crate) source: Source,
     /// The steps, in order.
     pub steps: Vec<Step>,

@@ -1,8 +1,8 @@
-//! Program buffers: where one command programs several pages, a page waits in memory for others.
+//! Program buffers: if one command programs several pages, a page waits in memory for others.
 //!
-//! The writes of the host wait so, the pages that a job moves, and the pages that filling and ageing
-//! write. The owner decides when a buffer is programmed though it is not full. Missing pages are then
-//! padding.
+//! Three kinds of pages wait so: writes of the host, pages that a job moves, and pages that filling
+//! and ageing write. The owner decides when a buffer is programmed before it is full. Missing pages
+//! are then padding.
 
 use std::vec::Drain;
 
@@ -44,7 +44,7 @@ impl<P: Copy + PartialEq, T> ProgramBuffer<P, T> {
     }
 
     fn position(&self, page: P) -> Option<usize> {
-        // A page is hardly ever there: some are compared at once.
+        // A page is rarely in the buffer: several are compared at a time.
         let holds = |some: &[(P, T)]| some.iter().filter(|(known, _)| *known == page).count() > 0;
         if !self.pages.chunks(16).any(holds) {
             return None;
@@ -58,13 +58,13 @@ impl<P: Copy + PartialEq, T> ProgramBuffer<P, T> {
         self.position(page).is_some()
     }
 
-    /// Adds a page that is not there.
+    /// Adds a page that the buffer does not hold.
     #[inline]
     pub fn push(&mut self, page: P, of: T) {
         self.pages.push((page, of));
     }
 
-    /// Writes a page. If it waits already, it keeps its place, and what was kept with it is returned.
+    /// Writes a page. A page that waits already keeps its place, and its former value is returned.
     pub fn write(&mut self, page: P, of: T) -> Option<T> {
         let Some(at) = self.position(page) else {
             self.push(page, of);
@@ -73,12 +73,12 @@ impl<P: Copy + PartialEq, T> ProgramBuffer<P, T> {
         Some(std::mem::replace(&mut self.pages[at].1, of))
     }
 
-    /// A page is given up. Returns what was kept with it, if it was there.
+    /// A page is trimmed. Returns the value that was kept with it, if the buffer held it.
     pub fn remove(&mut self, page: P) -> Option<T> {
         self.position(page).map(|at| self.pages.remove(at).1)
     }
 
-    /// Gives up the pages for which `holds` is false. Returns how many they were.
+    /// Drops the pages for which `holds` is false. Returns their number.
     #[inline]
     pub fn retain(&mut self, mut holds: impl FnMut(P) -> bool) -> u64 {
         let before = self.pages.len();
@@ -93,7 +93,7 @@ impl<P: Copy + PartialEq, T> ProgramBuffer<P, T> {
         self.pages.drain(..most)
     }
 
-    /// Takes all pages, and puts the pages of another buffer behind those that come.
+    /// Appends all pages of another buffer, which is empty afterwards.
     pub fn append(&mut self, other: &mut Self) {
         self.pages.append(&mut other.pages);
     }

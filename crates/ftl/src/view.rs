@@ -17,18 +17,18 @@ pub struct FtlView<'a> {
     pub map: &'a Map,
     /// The block columns.
     pub blocks: &'a Blocks,
-    /// How bits lie on the cells of each block: which of `layouts` it has.
+    /// How bits lie on the cells of each block: its entry of `layouts`.
     pub modes: &'a IndexVec<BlockId, Mode>,
     /// Erases of each block.
     pub erases: &'a IndexVec<BlockId, u32>,
     /// Effective wear of each block, in thousandths of a cycle.
     pub wear: &'a IndexVec<BlockId, u32>,
-    /// Reads of each block since its last erase; empty when nobody counts.
+    /// Reads of each block since its last erase; empty if no policy counts reads.
     pub reads: &'a [u32],
 }
 
 impl<'a> FtlView<'a> {
-    /// Borrowed part by part, so that a policy beside them can be borrowed mutably.
+    /// Borrowed part by part, so that a policy next to these parts can be borrowed mutably.
     #[inline]
     pub(crate) fn of<S: Store>(space: &'a Space<S>, map: &'a Map, reads: &'a Reads) -> Self {
         let array = space.array();
@@ -48,7 +48,7 @@ impl<'a> FtlView<'a> {
 /// The blocks of one plane, as candidates for reclaiming. A policy that wants fewer narrows a copy.
 #[derive(Copy, Clone)]
 pub struct PlaneView<'a> {
-    /// Everything else, for policies that need it.
+    /// The rest of the state, for policies that need it.
     pub ftl: FtlView<'a>,
     /// The plane.
     pub plane: PlaneId,
@@ -105,7 +105,8 @@ impl PlaneView<'_> {
         if self.is_empty() {
             return None;
         }
-        // Nearly every block is a candidate, so a few draws do; a plane with hardly any is listed.
+        // Nearly every block is a candidate, so a few draws suffice. A plane with hardly any is
+        // listed.
         for _ in 0..16 {
             let found = self.candidate(rng.below(self.len()));
             if found.is_some() {

@@ -1,10 +1,10 @@
-//! How much waits for each die, and which die has the least.
+//! The operations that wait for each die, and the die with the fewest.
 
 use kernel::{Idx, IndexVec};
 use nand::DieId;
 use std::cell::Cell;
 
-/// Dies of a group, whose least is kept: as many as a word has bits.
+/// Dies of a group, whose least number is kept. A group has as many dies as a word has bits.
 const GROUP: usize = u64::BITS as usize;
 
 /// Page operations waiting for or running on each die.
@@ -16,7 +16,7 @@ const GROUP: usize = u64::BITS as usize;
 pub struct Waiting {
     counts: IndexVec<DieId, u32>,
     least: Vec<Cell<Least>>,
-    /// Counts and groups that were looked at.
+    /// Counts and groups that were examined.
     #[cfg(test)]
     looked: Cell<u64>,
 }
@@ -24,7 +24,7 @@ pub struct Waiting {
 /// The least of a group of dies.
 #[derive(Copy, Clone, Debug)]
 struct Least {
-    /// It is too low where no die has it.
+    /// It is too low if no die has it.
     count: u32,
     /// A bit for each die that has it.
     dies: u64,
@@ -91,7 +91,7 @@ impl Waiting {
     pub fn least(&self, turn: usize, takes: impl Fn(usize) -> bool) -> Option<usize> {
         let least = (0..self.least.len()).map(|group| self.least_of(group).count).min()?;
         let first = turn / GROUP;
-        // The group of the turn comes twice: from the turn on, and in the end up to it.
+        // The first group is scanned twice: from `turn` on, and at the end up to it.
         let (from_turn, groups) = (u64::MAX << (turn % GROUP), self.least.len());
         let others = (first + 1..groups).chain(0..first).map(|group| (group, u64::MAX));
         let parts = [(first, from_turn)].into_iter().chain(others).chain([(first, !from_turn)]);
@@ -122,7 +122,7 @@ impl Waiting {
         least
     }
 
-    /// The same where no die with the least of all is accepted: all are looked at.
+    /// The same if no die with the least number is accepted: all dies are examined.
     #[cold]
     fn least_of_all(&self, turn: usize, takes: impl Fn(usize) -> bool) -> Option<usize> {
         let counts = self.counts.as_slice();
@@ -184,7 +184,7 @@ mod tests {
                     plain[die.index()] += 1;
                 }
                 let turn = rng.below(dies) as usize;
-                // Now and then most dies take nothing, or none does.
+                // Now and then most dies accept nothing, or none does.
                 let takes = |die: usize| match step % 7 {
                     0 => die % 5 == 0,
                     1 => step % 2 == 0,
@@ -196,7 +196,8 @@ mod tests {
         }
     }
 
-    /// Writes go to the least loaded die as others are done: what is looked at for each hardly grows.
+    /// Writes go to the least loaded die as other operations end: the entries examined for each
+    /// hardly grow.
     #[test]
     fn sixty_four_times_the_dies_are_not_looked_at() {
         let looked = |dies: u32| {
@@ -208,7 +209,7 @@ mod tests {
                 let die = waiting.least(turn, |_| true).unwrap();
                 waiting.add(DieId::from_u32(die as u32));
                 turn = (die + 1) % dies as usize;
-                // Four for each die on average, then as many are done as come.
+                // Four for each die on average; from then on as many end as come.
                 if i >= 4 * u64::from(dies) {
                     let done = (0..).map(|_| DieId::from_u32(rng.below(dies)));
                     let mut busy = done.filter(|die| waiting.as_slice()[die.index()] > 0);
@@ -219,7 +220,7 @@ mod tests {
             waiting.looked.get() as f64 / writes as f64
         };
         let [few, many] = [64, 4096].map(looked);
-        // The leasts of 64 groups, and those of one in a while anew.
+        // The leasts of 64 groups, and now and then those of one group computed anew.
         assert!(few < 10.0 && many < 200.0, "{few:.1} became {many:.1}");
     }
 }

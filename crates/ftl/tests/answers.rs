@@ -134,7 +134,7 @@ fn hot_cold_swapping_moves_what_lies_longest() {
     };
     let mut policy = rated(1000);
     assert!(policy.active());
-    // 325 of 800, and what the others must have for that.
+    // 325 of 800, and the blocks that the others must have for that.
     let spread =
         |worn: u32| [100_000, 100_000, 375_000 - worn, 75_000, 100_000, 25_000, 25_000, worn];
     assert_eq!(moved(&mut policy, spread(325_000)), None);

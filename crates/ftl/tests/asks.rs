@@ -1,4 +1,4 @@
-//! When policies are asked, and what becomes of their plans: by hand, on one plane of eight blocks of
+//! When policies are asked, and the fate of their plans: by hand, on one plane of eight blocks of
 //! four pages.
 
 use crate::support::{Mix, Plain, SMALL, Steps, Traditional, host_done, policies_of, small_config};
@@ -796,8 +796,8 @@ where
     Ftl::new(Config { geometry, layouts, ..*config }, policies)
 }
 
-/// One command programs at one level: the finest that is asked for any of its pages, whichever is asked
-/// for first.
+/// One command programs at one level: the finest requested for any of its pages, in any order of
+/// requests.
 #[test]
 fn what_is_programmed_together_has_the_finest_level_of_all() {
     use Level::{HighCost as High, LowCost as Low, MediumCost as Medium};
@@ -907,8 +907,8 @@ fn pages_are_written_anew_as_many_as_a_command_programs() {
     ftl.check().expect("a sound drive");
 }
 
-/// The last page of a victim is programmed with the first of the next. That makes enough room here, and the
-/// next victim keeps what it still holds, however much idle time would collect.
+/// The last page of a victim is programmed with the first of the next. That makes enough room here.
+/// The next victim keeps its remaining pages, for any limit of collection in idle time.
 ///
 /// Pages 0 to 39 fill blocks 0 to 4. Writing ten of them again leaves one page in the first, five in the
 /// second, and one free block: both are emptied, as the collector's own frontier takes the last. Later the

@@ -277,7 +277,7 @@ impl Store for Careless {
     }
 }
 
-/// A canary: the oracle sees bits, and what reprogramming does to them.
+/// A canary: the oracle sees bits, and the effect of reprogramming on them.
 #[test]
 fn reprogramming_that_leaves_the_cells_is_found() {
     let acts = Acts::default();

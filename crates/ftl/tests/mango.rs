@@ -36,7 +36,7 @@ fn with_mango(s: &Scenario, params: Map<String, serde_json::Value>) -> PolicySet
     PolicySet::resolve(&named, None).expect("mango takes these settings")
 }
 
-/// One scenario with Mango; what is passed over never exceeds what the policy says.
+/// One scenario with Mango: the number of pages passed over never exceeds the policy's bound.
 fn mango(s: &Scenario, acts: &Acts, params: Map<String, serde_json::Value>) -> Result<Seen, Fault> {
     let set = with_mango(s, params);
     let times = [Dur::us(300), Dur::us(1_400), Dur::us(2_000), Dur::us(2_000)];

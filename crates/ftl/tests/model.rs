@@ -85,8 +85,8 @@ fn every_static_order_keeps_a_full_drive_writing() {
     assert!(seen.program[Source::Gc] > 10_000 && seen.program[Source::Wear] > 100, "{seen:?}");
 }
 
-/// No spare page too many, every frontier in use, and nearly all writes to pages that lie in open
-/// blocks, where garbage collection cannot reach what they leave behind.
+/// No spare page too many, every frontier in use, and nearly all writes to pages in open blocks.
+/// There garbage collection cannot reach the superseded copies.
 #[test]
 fn the_least_spare_is_enough() {
     let needs = Needs { pages: &[4, 5, 6, 9], ..Needs::PLAIN };

@@ -60,8 +60,8 @@ impl ReadDisturb for Mover {
 struct Free {
     lists: Vec<VecDeque<BlockId>>,
     opened: u64,
-    /// Blocks that others opened outside what is kept while there was a free one in it, and those
-    /// that they opened in it.
+    /// Blocks that others opened outside the reserve while it had a free one, and those that they
+    /// opened in it.
     spared: u64,
     taken: u64,
 }
@@ -75,7 +75,7 @@ impl Free {
         Self { lists, opened: 0, spared: 0, taken: 0 }
     }
 
-    /// Looks at what one step has changed.
+    /// Checks the changes of one step.
     fn follow(&mut self, ftl: &Ftl<Moving>, spec: &StreamSpec) -> Result<(), Fault> {
         let geometry = ftl.geometry();
         let first = spec.pool.first_index(geometry);

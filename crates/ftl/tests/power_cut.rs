@@ -4,8 +4,8 @@
 //! A program raises cells, and when power fails some stand where they were to go, some where they
 //! were, and cells of several bits somewhere between. A page that is read afterwards is decoded
 //! like any other, so it must prove itself that it is whole. Its checksum is in the page, in the
-//! same code, and is programmed with it. The mapping and what waits in the controller survive, as
-//! the write buffer does.
+//! same code, and is programmed with it. The mapping and the pages that wait in the controller
+//! survive, as the write buffer does.
 
 use crate::support::{Needs, Scenario, builtin, run, sweep};
 use kernel::{IndexVec, Rng};
@@ -15,7 +15,7 @@ use policies::{Family, PolicySet};
 use serde_json::{Map, json};
 use std::cell::RefCell;
 
-/// Counts of what the cuts left.
+/// Counts of new, old and broken pages after the cuts.
 #[derive(Copy, Clone, Default, Debug)]
 struct Found {
     cuts: u64,
@@ -203,7 +203,7 @@ fn pages_that_share_the_cells_are_whole_or_known_to_be_broken() {
     }
 }
 
-/// Counts of what cuts of commands that program several pages of a wordline left.
+/// Counts of pages after cuts of commands that program several pages of a wordline.
 #[derive(Copy, Clone, Default, Debug)]
 struct Torn {
     /// Before, amid and after a command.
@@ -347,7 +347,7 @@ fn torn(bits: u32, pages: u32) -> Option<Torn> {
     Some(TORN.with_borrow(|t| *t))
 }
 
-/// A wordline that is programmed at once shares its cells with nothing else: what was safe stays so.
+/// A wordline that is programmed at once shares its cells with no other page: safe data stays safe.
 #[test]
 fn pages_programmed_together_are_new_or_broken_and_no_other_is_touched() {
     for bits in [2, 3, 4] {

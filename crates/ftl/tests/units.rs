@@ -207,8 +207,8 @@ fn striped(seed: u64) -> Scenario {
     Scenario::random(seed, needs).striped()
 }
 
-/// Drives with superblocks of some of their dies, or with parity, return what was written last, whatever
-/// else is drawn; half of them have no page more than they need.
+/// Drives with superblocks of some of their dies, or with parity, return the data written last,
+/// under any other settings. Half of them have no page more than they need.
 fn superblocks(seeds: std::ops::Range<u64>, every_step: bool) -> Option<Seen> {
     let plain = |s: &Scenario| {
         let set = s.set();

@@ -154,8 +154,8 @@ fn hot_cold_swapping_tolerates_less_the_older_the_drive_is() {
             assert!(*above <= 1.5 * bound, "seed {seed}: {:?}", swapped.above);
             tightest = tightest.min(bound);
         }
-        // Cold data is put to rest on what is worn, so nothing lags behind by more than the mean
-        // moves while the bound shrinks.
+        // Cold data is moved to worn blocks, so no block lags behind by more than the mean moves
+        // while the bound shrinks.
         let last = swapped.spreads[checkpoints as usize - 1];
         assert!(last < 0.5 * plain.spreads[checkpoints as usize - 1], "seed {seed}: {last}");
         assert!(tightest < 0.15 * f64::from(RATED) * 0.8, "the drive did not age: {tightest}");

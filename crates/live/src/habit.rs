@@ -1,5 +1,6 @@
-//! Whether a client is about to ask again. With the fast clock simulated time waits for those who are, so
-//! that a client that keeps many commands inside finds them inside; and it waits for nobody else.
+//! Whether a client is about to ask again. With the fast clock simulated time waits for connections
+//! with this habit, so that a client that keeps many commands inside finds them inside. It waits
+//! for no other connection.
 //!
 //! A client shows it by its bursts: the commands between two answers. One that keeps 32 inside
 //! sends one after each answer, one that works in batches sends 32 when all are answered. So it

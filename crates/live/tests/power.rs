@@ -1,5 +1,5 @@
-//! Power cuts under a client that knows what it wrote: each sector is its last version that was made
-//! safe, or a later one.
+//! Power cuts under a client that remembers its writes: each sector is its last version that was
+//! made safe, or a later one.
 
 use crate::common::{
     Client, FLUSH, FUA, Folder, PAGE, READ, SECTOR, Server, TRIM, WRITE, ZEROES, drive,
@@ -30,7 +30,7 @@ struct History {
 struct Sent {
     flags: u16,
     brings: Vec<(usize, usize)>,
-    /// Of a flush: what was answered when it was sent.
+    /// Of a flush: the writes answered before it was sent.
     covers: Vec<usize>,
 }
 
@@ -65,7 +65,7 @@ impl Writer {
         }
     }
 
-    /// Sends something; what it is.
+    /// Sends something. Returns its cookie and its kind.
     fn send(&mut self, client: &mut Client) -> (u64, Sent) {
         let kind = self.rng.below(16);
         if kind == 0 {
@@ -75,7 +75,7 @@ impl Writer {
         }
         let len = 1 + self.rng.below(24) as usize;
         let first = self.rng.below((SECTORS - len) as u32) as usize;
-        // Most of what a file system writes is aligned.
+        // Most writes of a file system are aligned.
         let (first, len) =
             if kind < 12 { (first / 8 * 8, len.div_ceil(8) * 8) } else { (first, len) };
         let len = len.min(SECTORS - first);
@@ -156,7 +156,7 @@ impl Writer {
     }
 }
 
-/// Drives, and whether what was answered is safe there.
+/// Drives, and whether answered writes are safe there.
 fn drives() -> [(&'static str, Drive, bool); 4] {
     let volatile = "buffer.power-loss-protected=false";
     let buffered = ["buffer.size=64KiB", "buffer.flush-above=0.5"];
@@ -187,11 +187,11 @@ fn every_sector_is_its_last_safe_version_or_a_later_one() {
             writer.check(&mut server.client(), keeps_answered, name);
         }
         let Tally { lost_answered, lost_sent, newer } = writer.tally;
-        // Cuts came where they could hurt, and volatile buffers did lose what they held.
+        // Cuts came when they could do harm, and volatile buffers did lose data.
         assert!(lost_sent > 0, "{name}: no write was under way");
         assert!(keeps_answered || lost_answered > 0, "{name}: nothing was lost");
         assert!(newer > 0, "{name}: what was programmed is not taken back");
-        // The cuts are part of what replays.
+        // The replay includes the cuts.
         let result = server.end_and_replay();
         assert!(result["host"]["flush"]["requests"].as_u64() >= Some(CUTS as u64));
     }
@@ -221,7 +221,7 @@ fn an_orderly_end_keeps_everything_and_a_reopened_store_has_it() {
     }
 }
 
-/// Several connections are one drive: a flush on any of them covers what was answered on all.
+/// Several connections are one drive: a flush on any of them covers the writes answered on all.
 #[test]
 fn a_flush_covers_what_was_answered_on_other_connections() {
     let drive = drive(&["buffer.size=64KiB", "buffer.power-loss-protected=false"]);

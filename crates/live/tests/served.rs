@@ -134,8 +134,8 @@ fn who_keeps_many_inside_is_waited_for() {
     assert!(mean > 0.5 * 4.0 * 50_000.0 || expired > ALL / 50, "{mean} ns, {expired} waits");
 }
 
-/// Three clients that ask 1, 2 and 3 times are flows of 1, 2 and 3 requests; what no client asked
-/// for, the flush at the end, is the server's.
+/// Three clients that ask 1, 2 and 3 times are flows of 1, 2 and 3 requests. The flush at the end,
+/// which no client asked for, is the server's.
 #[test]
 fn each_connection_is_a_flow_of_the_recording() {
     let server = Server::new(&drive(&[]));
@@ -218,7 +218,7 @@ fn options_are_answered_and_what_is_not_known_is_unsupported() {
     let mut stream = server.raw();
     greet(&mut stream);
     let unsupported = 1 << 31 | 1;
-    // STARTTLS, what used to be PEEK_EXPORT, extended headers, and nothing at all.
+    // STARTTLS, the former PEEK_EXPORT, extended headers, and an unknown option.
     for unknown in [5, 4, 11, 4711] {
         option(&mut stream, unknown, &[]);
         assert_eq!(answers(&mut stream, unknown)[0].0, unsupported);
@@ -367,7 +367,7 @@ fn a_client_with_a_long_queue_does_not_keep_others_out() {
     server.end_and_replay();
 }
 
-/// A server that ends answers what the drive has taken in, and refuses what it has not.
+/// A server that ends answers the commands that the drive has taken in, and refuses the others.
 #[test]
 fn whoever_asked_is_answered_when_the_server_ends() {
     let drive = drive(&["host.queue-limit=4", "precondition.fill=full"]);
@@ -625,7 +625,8 @@ fn real_time_passes_as_slowly_as_is_said() {
     assert!(how["late_share"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)));
 }
 
-/// Cells that hold data for years beyond what the code can do: reads fail, and each is counted once.
+/// Cells that hold data for years, with more errors than the code corrects: reads fail, and each is
+/// counted once.
 #[test]
 fn what_cannot_be_corrected_is_an_error() {
     let drive = drive(&[
@@ -759,7 +760,7 @@ fn a_flood_of_questions_keeps_nobody_out() {
     server.end();
 }
 
-/// Each line is answered, also those beyond what a turn takes, and also if nothing more comes.
+/// Each line is answered, also more lines than one turn takes, and also if nothing more comes.
 #[test]
 fn many_lines_at_once_are_all_answered() {
     let server = Server::new(&drive(&[]));

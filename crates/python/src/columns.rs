@@ -144,7 +144,7 @@ impl TableFile {
         })
     }
 
-    /// Writes what the file says of itself, and waits until everything is written.
+    /// Writes the file's own description, and waits until everything is written.
     fn finish(&self, py: Python<'_>, metadata: Vec<(String, String)>) -> PyResult<()> {
         py.detach(|| outcome(std::mem::replace(&mut *self.state(), State::Ended), Some(metadata)))
     }

@@ -12,7 +12,7 @@ create_exception!(
     floatgate._core,
     InputError,
     PyException,
-    "The input is wrong: the message says where, and what would help."
+    "The input is wrong: the message gives the place and the remedy."
 );
 create_exception!(
     floatgate._core,
@@ -24,7 +24,7 @@ create_exception!(
     floatgate._core,
     PolicyError,
     InputError,
-    "A policy written in Python went wrong during a run; what it raised is the cause."
+    "A policy written in Python failed during a run; the exception that it raised is the cause."
 );
 create_exception!(
     floatgate._core,

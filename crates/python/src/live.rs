@@ -15,7 +15,7 @@ use crate::cache::StateFolder;
 use crate::error::{InputError, code, input, of_ours, of_place, of_run};
 use crate::worker::WorkProgress;
 
-/// Tells a server to end: it answers what it has, and gives its result.
+/// Tells a server to end: it answers the commands that it has, and gives its result.
 #[pyclass(frozen, module = "floatgate._core")]
 #[derive(Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);

@@ -22,7 +22,7 @@ impl Stopwatch {
         self.wall.elapsed().as_secs_f64()
     }
 
-    /// Seconds that the processor has worked for this thread. On another thread than that which
+    /// Seconds that the processor has worked for this thread. On a thread other than the one that
     /// started it they mean nothing.
     pub(crate) fn cpu(&self) -> f64 {
         of_this_thread().saturating_sub(self.cpu).as_secs_f64()

@@ -309,7 +309,7 @@ impl Plane {
         self.rows.len()
     }
 
-    /// The number of each block: what answers name one by.
+    /// The number of each block, by which answers name it.
     #[getter]
     fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.columns[0].whole(py, &self.rows, |row| row.block)
@@ -377,7 +377,7 @@ impl Plane {
     }
 }
 
-/// One block and what lies in it.
+/// One block and its pages.
 #[pyclass(frozen, module = "floatgate.policy")]
 pub(crate) struct Block {
     /// The number of the block.
@@ -534,7 +534,7 @@ pub(crate) struct Waiting {
     high_priority: bool,
     /// Smaller came to the die earlier; a job keeps the number with which it came.
     order: u64,
-    /// When it began to wait, for the die or for what it needed before: a block, say.
+    /// When it began to wait, for the die or for an earlier need such as a block.
     ///
     /// An operation of a job: when the job asked for it.
     since_ns: u64,
@@ -620,7 +620,7 @@ pub(crate) struct Life {
     cycles: u32,
     /// How it recovers between cycles, as `floatgate.physics.Recovery` takes it.
     recovery: &'static str,
-    /// Whether the host sends later requests later by what earlier ones were held back.
+    /// Whether the host sends later requests later when the throttle delays earlier ones.
     pushes_back: bool,
 }
 
@@ -632,7 +632,7 @@ impl Life {
     }
 }
 
-/// How often each page will be read between two writes: what no drive can know.
+/// The reads of each page between two writes, which a real drive cannot know in advance.
 #[pyclass(frozen, module = "floatgate.policy")]
 pub(crate) struct Future(pub(crate) Arc<core::Future>);
 

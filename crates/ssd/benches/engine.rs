@@ -158,7 +158,7 @@ fn resident() -> Option<u64> {
 /// The memory of drives like `modern-tlc`, filled, by the blocks of a plane.
 fn memory() {
     let taken = |blocks: u32| {
-        // Its share of what the drive exports with 912 blocks.
+        // Its share of the exported capacity with 912 blocks.
         let exported =
             format!("ftl.logical-capacity={}B", 125_000_000 / 912 * u64::from(blocks) * 4096);
         let blocks = format!("geometry.blocks-per-plane={blocks}");

@@ -1,4 +1,4 @@
-//! The parts that decide the engine's speed, each against what it was chosen over.
+//! The parts that decide the engine's speed, each against its alternatives.
 //!
 //! `cargo bench -p floatgate-ssd --bench micro`. Compare rows of one call only.
 
@@ -120,7 +120,8 @@ mod greedy_victim {
         });
     }
 
-    /// One list for each count, linked through columns: what a dying page has to touch.
+    /// One list for each count, linked through columns: the memory that an invalidated page
+    /// touches.
     #[divan::bench(args = [512, 2048, 16384])]
     fn move_between_buckets(bencher: Bencher<'_, '_>, blocks: usize) {
         const DEATHS: u64 = 10_000;

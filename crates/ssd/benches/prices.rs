@@ -14,7 +14,7 @@ use ftl::Policies;
 use policies::{Arbitration, Builtin};
 use std::time::Instant;
 
-/// A drive: its name, and what it has that the plain one has not.
+/// A drive: its name, and the settings that the plain one lacks.
 struct Build {
     name: &'static str,
     /// Settings, and policies behind the word `policy`.

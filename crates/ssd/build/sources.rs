@@ -1,8 +1,8 @@
 //! For build scripts: one digest of the sources that a crate is built from.
 //!
-//! It is that of a list as `sha256sum` prints it, one line for each file, in the order of their paths
-//! from the root of the workspace. Line ends count as LF, whatever the checkout made of them, and
-//! tests are left out: they change no result. A file can only join by a line in another one (`mod`,
+//! It is that of a list as `sha256sum` prints it, one line for each file, in the order of their
+//! paths from the root of the workspace. Line ends count as LF, for any line ends of the checkout.
+//! Tests are left out: they change no result. A file can only join by a line in another one (`mod`,
 //! `include_str!`, a dependency), so it is enough that Cargo watches the files themselves.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Simulated time, and who acts next.
+//! Simulated time, and the next actor.
 //!
 //! The actors are fixed:
 //!
@@ -23,8 +23,8 @@ pub(crate) enum Actor {
     Gate,
     /// A policy has asked for this time.
     Timer,
-    /// A transfer into or out of the write buffer ends, or the link or the controller in front of it is
-    /// through with something.
+    /// A transfer into or out of the write buffer ends, or the link or the controller in front of
+    /// it has finished something.
     Port,
     /// Writes have waited long enough for others to be programmed with.
     ProgramBuffers,
@@ -78,7 +78,7 @@ impl Clock {
         Some((at, actor))
     }
 
-    /// Lets an actor act at `at`, instead of what it had planned.
+    /// Lets an actor act at `at`, in place of its earlier plan.
     #[inline]
     pub(crate) fn plan(&mut self, actor: Actor, at: Time) {
         self.agenda.set(self.place(actor), at);

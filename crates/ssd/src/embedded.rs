@@ -1,6 +1,6 @@
-//! A drive inside another program: a [`Session`] whose every argument is checked, as a simulator in
-//! Python or in C drives it. Requests have tokens of 64 bits, and what came may be kept as a table, of
-//! which a run gives the same result.
+//! A drive inside another program: a [`Session`] with every argument checked, for simulators in
+//! Python or in C. Requests have tokens of 64 bits. They may be kept as a table, and a run of that
+//! table gives the same result.
 
 use crate::Report;
 use crate::config::capacity;
@@ -16,10 +16,10 @@ use workload::{About, Op, Request};
 
 /// The schema of a table of requests.
 const TABLE: &str = "floatgate.requests/1";
-/// The key under which a table says what it holds.
+/// The key under which a table describes its contents.
 const METADATA: &str = "floatgate";
 
-/// The most bytes of a read or a write; a trim may have all that 32 bits count.
+/// The most bytes of a read or a write. A trim may have up to 2^32 - 1.
 pub const LONGEST: u64 = 1 << 30;
 /// Simulated time ends before this, in ns: 146 years.
 pub const LATEST: u64 = 1 << 62;
@@ -39,7 +39,7 @@ pub struct Submission {
     pub token: u64,
     /// A hint of the host about its data. No policy uses it yet.
     pub hint: u8,
-    /// The number of its flow; 0 where there are none.
+    /// The number of its flow; 0 if there are none.
     pub flow: u8,
     /// How urgent it is, unless `host.flow` gives its flow a priority.
     pub prio: Prio,
@@ -50,13 +50,13 @@ pub struct Submission {
 pub struct Answered {
     /// The token with which it was submitted.
     pub token: u64,
-    /// The time at which it was.
+    /// The time of completion.
     pub at: Time,
     /// From its arrival until then.
     pub latency: Dur,
 }
 
-/// Why a call was refused. The session is as it was before.
+/// Why a call was refused. The session is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// A time that has passed.
@@ -69,7 +69,7 @@ pub enum Refusal {
         /// The time of the drive.
         now: u64,
     },
-    /// A time beyond what can be simulated.
+    /// A time beyond the longest simulated time.
     #[error("{what} {at} ns is beyond {LATEST} ns, where simulated time ends")]
     Late {
         /// The argument.
@@ -87,7 +87,7 @@ pub enum Refusal {
         /// Those of the drive.
         capacity: u64,
     },
-    /// A request of no bytes, or of too many, or a flush with some.
+    /// A request of no bytes or too many, or a flush with bytes.
     #[error("length {length}: {expected}")]
     Length {
         /// Bytes.
@@ -109,12 +109,12 @@ pub enum Refusal {
         /// When, in ns.
         at: u64,
     },
-    /// The table of what came cannot be written.
+    /// The table of requests cannot be written.
     #[error("the requests cannot be recorded ({0})")]
     Record(#[from] io::Error),
 }
 
-/// The table of what came.
+/// The table of requests.
 struct Trace {
     writer: Writer<Box<dyn Write + Send>>,
     rows: ArrivalRows,
@@ -125,12 +125,12 @@ pub struct Embedded {
     session: Session,
     capacity: u64,
     flows: usize,
-    /// The tokens of requests that are not done, and the places that are free.
+    /// The tokens of requests that are not done, and the free entries.
     tokens: Vec<u64>,
     free: Vec<u32>,
     done: VecDeque<Answered>,
     trace: Option<Trace>,
-    /// Requests that came, and the end of the last address.
+    /// The number of requests, and the end of the last address.
     came: u64,
     span: u64,
 }
@@ -153,7 +153,7 @@ impl Embedded {
         }
     }
 
-    /// Keeps what comes as a Parquet file, which [`Embedded::finish`] ends.
+    /// Keeps the requests as a Parquet file, which [`Embedded::finish`] ends.
     pub fn record(&mut self, to: Box<dyn Write + Send>) {
         self.trace = Some(Trace { writer: Writer::new(to), rows: ArrivalRows::default() });
     }
@@ -174,7 +174,8 @@ impl Embedded {
         self.session.sim().now().as_ns()
     }
 
-    /// When something happens in the drive next, in ns, if no request comes before. No request is done earlier.
+    /// The time of the next event in the drive, in ns, if no request comes before. No request is
+    /// done earlier.
     #[inline]
     pub fn next_at(&self) -> Option<u64> {
         self.session.next_at().map(Time::as_ns)
@@ -185,16 +186,17 @@ impl Embedded {
         self.session.outstanding()
     }
 
-    /// When the drive's life ended, in ns, if it has.
+    /// When the drive's life ended, in ns, if it has ended.
     pub fn worn_out_at(&self) -> Option<u64> {
         self.session.sim().worn_out_at().map(Time::as_ns)
     }
 
-    /// A request comes. It arrives at the first instant, from its `at` on, at which nothing else happens;
-    /// time passes until then. Returns that instant in ns.
+    /// Submits a request. It arrives at the first instant, from its `at` on, at which nothing else
+    /// happens; time passes until then. Returns that instant in ns.
     ///
     /// # Errors
-    /// An argument is wrong, or the drive is worn out. The latter may show only as time passes.
+    /// An argument is wrong, or the drive is worn out. It may also wear out while time
+    /// passes.
     pub fn submit(&mut self, request: &Submission) -> Result<u64, Refusal> {
         let now = self.now();
         let from = request.at.unwrap_or(now);
@@ -261,9 +263,9 @@ impl Embedded {
         Ok(())
     }
 
-    /// Lets time pass until `until` in ns and all that happens then has; without, until every request that
-    /// was submitted is done, or the drive worn out. `look` is called now and then and ends it by
-    /// answering `false`.
+    /// Lets time pass until `until` in ns, including the events at that time. Without `until`, time
+    /// passes until every submitted request is done, or the drive is worn out. `look` is called now
+    /// and then; if it returns `false`, this ends.
     ///
     /// # Errors
     /// `until` has passed.
@@ -294,12 +296,12 @@ impl Embedded {
         &mut self.done
     }
 
-    /// The end: serves what is inside. If the drive would have done something else had it known with the
-    /// last request that no more come, it is told by a flush, which is recorded as well. `name`:
-    /// what results call the requests.
+    /// The end: serves the requests that are inside. Some drives would have acted differently, had
+    /// they known with the last request that no more come. For these a flush is added, which is
+    /// recorded as well. `name`: the name of the requests in results.
     ///
     /// # Errors
-    /// The table of what came cannot be written.
+    /// The table of requests cannot be written.
     pub fn finish(mut self, name: &str) -> Result<Report, Refusal> {
         let mut last = None;
         self.session.end(&mut |flush| last = Some(*flush), &mut |_| {});
@@ -320,7 +322,7 @@ impl Embedded {
             notes: Vec::new(),
         };
         if let Some(Trace { mut writer, rows }) = self.trace {
-            // Also a table of nothing has its columns.
+            // An empty table has its columns, too.
             writer.write(&rows.columns(&about.flows))?;
             let mut said = json!({ "schema": TABLE, "version": env!("CARGO_PKG_VERSION") });
             let more = described(&about, (self.came, self.span), 0, 0, Some(0));

@@ -1,4 +1,4 @@
-//! Page operations: flash operations with whose they are, and where their time went.
+//! Page operations: flash operations with their owners, and the parts of their time.
 
 use ftl::{JobId, Lpn};
 use kernel::{Dur, Prio, Time};
@@ -19,8 +19,8 @@ pub(crate) enum Owner {
 }
 
 /// The parts of the time of one page operation. Waits are kept as differences of the die's running
-/// totals ([`more`], [`less`]), so they may wrap on the way and are right at the end. All of it
-/// lies between the arrival of one request and its end.
+/// totals ([`more`], [`less`]). So they may wrap in between and are right at the end. The whole
+/// time lies between the arrival of one request and its end.
 pub(crate) type Spent = Parts<Dur>;
 
 /// Adds a time to one that may have wrapped.
@@ -35,7 +35,8 @@ pub(crate) fn less(of: &mut Dur, time: Dur) {
     *of = Dur::ns(of.as_ns().wrapping_sub(time.as_ns()));
 }
 
-/// How something came to its end: it waited for its place, behind others, and then it was served.
+/// The time of a request up to its end: it waited for its place, behind others, and then it was
+/// served.
 #[derive(Copy, Clone, Default, Debug)]
 pub(crate) struct Course {
     /// The wait for a place inside the drive, or in the write buffer.
@@ -44,7 +45,8 @@ pub(crate) struct Course {
     pub(crate) spent: Spent,
 }
 
-/// The account of the time `waited` that something spent in line behind another, up to the end of the other.
+/// The account of the time `waited` that a request spent in line behind another, up to the end of
+/// the other.
 ///
 /// A wait for an operation is a wait for the causes of its delay. Backwards from the end, this time has three
 /// parts. The first is the other's own operation, which is the host's. The second is the other's waits, in
@@ -70,7 +72,7 @@ pub(crate) fn behind(other: &Course, waited: Dur) -> Spent {
     account
 }
 
-/// The rest of a time that its account does not have is the host's.
+/// Time without a cause in the account counts for the host.
 fn complete(account: &mut Spent, time: Dur) {
     let missing = time - account.sum::<Dur>();
     account.queue[Source::Host] += missing;
@@ -96,7 +98,8 @@ fn share(time: u64, of: &Spent) -> Spent {
 #[derive(Clone, Debug)]
 pub(crate) struct PageOp {
     pub(crate) owner: Owner,
-    /// The flash operation. Before the FTL has said where, only its verb and how urgent it is.
+    /// The flash operation. Until the FTL has given it a place, it has only its verb and its
+    /// priority.
     pub(crate) operation: Operation,
     /// Its outcome.
     pub(crate) outcome: Outcome,
@@ -106,10 +109,10 @@ pub(crate) struct PageOp {
     pub(crate) partial: bool,
     /// The read of a read-modify-write; the write follows.
     pub(crate) modify: bool,
-    /// A write whose page was written over or given up before it had a slot: it is done with the others
-    /// of its group.
+    /// A write whose page was overwritten or trimmed before it had a slot. It is done with the
+    /// others of its group.
     pub(crate) superseded: bool,
-    /// The next of its lane, of the operations merged with it, or of the free list.
+    /// The next operation of its lane, of those merged with it, or of the free list.
     pub(crate) next: u32,
     pub(crate) lpn: Option<Lpn>,
     /// The order in which it came to its die.
@@ -163,14 +166,14 @@ impl PageOp {
         more(&mut self.spent.queue[cause], now - self.since);
     }
 
-    /// Whether it is a job's: nobody waits for that one, and nobody asks for its account of time.
+    /// Whether it belongs to a job: no request waits for it, and its account of time is not needed.
     #[inline(always)]
     pub(crate) fn is_of_job(&self) -> bool {
         matches!(self.owner, Owner::Job(_))
     }
 
     /// Whether it may share its array time with others of its kind: plain reads and writes of the
-    /// host, and what the write buffer sends.
+    /// host, and writes from the write buffer.
     #[inline]
     pub(crate) fn may_share(&self) -> bool {
         let host = !matches!(self.owner, Owner::Job(_));
@@ -194,9 +197,9 @@ pub(crate) struct DoneOp {
 #[derive(Default)]
 pub(crate) struct Ops {
     slots: Vec<PageOp>,
-    /// The next of each operation's group: the pages that one program command writes, or the units of
-    /// one physical page that a request reads. The first stands for all. A column of its own, as far
-    /// as there were groups: most drives have none.
+    /// The next of each operation's group: the pages that one program command writes, or the units
+    /// of one physical page that a request reads. The first stands for all. A column of its own,
+    /// which is empty on most drives because they have no groups.
     groups: Vec<u32>,
     free: u32,
     live: u32,
@@ -220,7 +223,7 @@ impl Ops {
 
     // ── The order of arrival ────────────────────────────────────────────────────────────────────
 
-    /// The next place in the order of arrival.
+    /// Returns the next place in the order of arrival.
     #[inline]
     pub(crate) fn next_place(&mut self) -> u64 {
         self.seq += 1;
@@ -267,8 +270,8 @@ impl Ops {
         self.add(PageOp { turn: true, seq, ..new })
     }
 
-    /// An operation of a job is over: in its place comes the next one of that job, in no lane yet; `None`: its
-    /// turn to be asked for one.
+    /// An operation of a job is over, and the job's next one takes its entry, in no lane yet.
+    /// `None`: the entry is the job's turn to be asked.
     #[inline]
     pub(crate) fn follow(&mut self, id: u32, next: Option<&Operation>, seq: u64, now: Time) {
         let op = &mut self[id];
@@ -291,7 +294,8 @@ impl Ops {
         self.free = id;
     }
 
-    /// Takes the first operation off a list of what is done. Returns what it was, and the rest.
+    /// Takes the first operation off a list of completed ones. Returns that operation, and the
+    /// rest.
     #[inline]
     pub(crate) fn take_done(&mut self, first: u32) -> (DoneOp, u32) {
         let op = &mut self[first];
@@ -321,7 +325,7 @@ impl Ops {
         self.groups[at] = next;
     }
 
-    /// The operations of a group, the first of which this is.
+    /// The operations of a group, of which this is the first.
     pub(crate) fn group(&self, first: u32) -> impl Iterator<Item = u32> {
         let some = |id: u32| (id != NONE).then_some(id);
         std::iter::successors(some(first), move |&id| some(self.also(id)))
@@ -333,7 +337,7 @@ impl Ops {
         self.set_also(first, op);
     }
 
-    /// The group of an operation becomes the next of what runs with it.
+    /// The group of an operation becomes the next of the operations that run with it.
     #[cold]
     pub(crate) fn line_up(&mut self, first: u32) {
         let rest = self[first].next;
@@ -401,7 +405,8 @@ mod tests {
         assert_eq!(queue(300), [180, 80, 40]);
         assert_eq!(queue(181), [181, 0, 0]);
         assert_eq!(queue(180), [180, 0, 0]);
-        // All that it waited, and something before it, of which nothing is known: it is like the rest.
+        // All of its wait, and an earlier time of which nothing is known: that time gets the same
+        // shares.
         assert_eq!(queue(780), [180, 400, 200]);
         assert_eq!(queue(1_560), [360, 800, 400]);
         // A nanosecond cannot be shared, but one source can have it.
@@ -410,8 +415,9 @@ mod tests {
         assert_eq!(behind(&other, Dur::ns(181)).queue[Source::Gc], Dur::ns(1));
     }
 
-    /// An operation took 100 ns, waited 300 behind garbage collection before that, and stood 600 in line
-    /// before that, two thirds of them because of wear levelling. A wait behind it has the end of that.
+    /// An operation took 100 ns and waited 300 behind garbage collection before that. Before that
+    /// it waited 600 in line, two thirds of them because of wear levelling. A wait behind it has
+    /// the end of that time.
     #[test]
     fn who_stands_in_line_waits_for_what_those_before_it_waited_for() {
         let mut other = Course::default();

@@ -1,7 +1,7 @@
 //! The state before the run: filled, then aged until write amplification is flat.
 //!
-//! Both work on the FTL without time, through the same mechanisms that the run uses, so nothing
-//! here can disagree with them.
+//! Both work on the FTL without time, through the same mechanisms as the run, so they cannot differ
+//! from it.
 
 use crate::config::{Age, Drive, Fill};
 use crate::progress::{Interrupted, Progress, Stage};
@@ -24,15 +24,15 @@ pub struct Preconditioned {
     pub waf: f64,
     /// Whether it had become flat.
     pub steady: bool,
-    /// Ageing by repeating a workload: pages written in one pass over it, and how many different
-    /// ones. Zeros where nothing was repeated.
+    /// Ageing by repeating a workload: pages written in one pass, and how many of them are
+    /// different. Zeros if nothing was repeated.
     pub pass: (u64, u64),
-    /// How write amplification went while ageing.
+    /// The course of write amplification while ageing.
     pub course: AgeingCourse,
 }
 
-/// How write amplification went while a drive was aged; zeros without ageing, or where too little of
-/// it showed.
+/// The course of write amplification while a drive was aged; zeros without ageing, or if there were
+/// too few values.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct AgeingCourse {
     /// Its means over each third of the stretches.
@@ -54,7 +54,7 @@ impl AgeingCourse {
 }
 
 impl Preconditioned {
-    /// The summary as bytes, which go before those of the state; in front, a sum over them.
+    /// The summary as bytes, which precede those of the state. A checksum comes first.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let (waf, steady) = (self.waf.to_bits(), self.steady.into());
         let mut words = [0; Self::BYTES / 8];
@@ -107,7 +107,7 @@ impl Preconditioned {
             Some(pages) => self.filled == u64::from(pages),
             None => self.filled <= u64::from(drive.logical_pages),
         };
-        // A workload may trim what was filled, and write elsewhere.
+        // A workload may trim filled pages, and write elsewhere.
         let (map, moves) = (ftl.map(), drive.precondition.age == Age::Workload);
         let all = to_fill(drive).unwrap_or(0);
         as_told
@@ -118,8 +118,8 @@ impl Preconditioned {
     }
 }
 
-/// How many pages are filled, from the first one on; `None`: those that the workload reads before
-/// it has written them.
+/// How many pages are filled, from the first one on; `None`: the pages that the workload reads
+/// before it has written them.
 fn to_fill(drive: &Drive) -> Option<u32> {
     let pages = drive.logical_pages;
     match drive.precondition.fill {
@@ -131,38 +131,38 @@ fn to_fill(drive: &Drive) -> Option<u32> {
 }
 
 /// Whether preconditioning, which fills `filled` pages, and the run write so much of a drive that
-/// large pages of memory are better. Filling in order writes all of it. A request may touch a page
-/// of memory of its own. So large pages save time only from a sixteenth as many requests as the
-/// drive has pages.
+/// large pages of memory are better. Filling in order writes all of it. Each request may touch its
+/// own page of memory. So large pages save time only if there are at least a sixteenth as many
+/// requests as the drive has pages.
 fn writes_much(drive: &Drive, input: &dyn Workload, filled: u64) -> bool {
     let requests = input.about().requests.unwrap_or(u64::MAX);
     drive.precondition.age != Age::None
         || filled.saturating_add(requests) >= u64::from(drive.logical_pages) / 16
 }
 
-/// A sum that any damage changes: a summary read back wrong may still be that of a drive. Each step can
-/// be undone, so no single word is lost.
+/// A checksum that changes with any damage: a damaged summary may still be a valid one. Each step
+/// can be undone, so no single word is lost.
 fn sum(words: &[u64]) -> u64 {
     let step =
         |sum: u64, word: &u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     words.iter().fold(words.len() as u64, step)
 }
 
-/// How closely write amplification must agree to be flat.
+/// The agreement of write amplification that counts as flat.
 const FLAT: f64 = 0.005;
-/// Stretches after which ageing gives up, and says so.
+/// The most stretches; then ageing gives up, with a warning.
 const STRETCHES: u32 = 64;
 /// The shortest stretch, in page writes: shorter ones are noise.
 const SHORTEST: u64 = 1 << 17;
 /// Page writes between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 18;
 
-/// How far ageing has come, beside the state of the drive.
+/// The progress of ageing, without the state of the drive.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct AgeingState {
     filled: u64,
     aged: u64,
-    /// Pages programmed, whatever for.
+    /// Pages programmed, for any reason.
     programmed: u64,
     /// Batches taken from an endless workload.
     batches: u64,
@@ -171,11 +171,11 @@ pub(crate) struct AgeingState {
     flatness: Flatness,
 }
 
-/// A state of ours has at most this number of stretches.
+/// A state that we write has at most this number of stretches.
 const MOST_WORDS: u64 = 64;
 
 impl AgeingState {
-    /// As bytes, which go before those of the state; in front, a sum over them.
+    /// The progress as bytes, which precede those of the state. A checksum comes first.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let Flatness { stretches, agreed } = &self.flatness;
         let agreed = u64::from(*agreed);
@@ -218,11 +218,11 @@ impl AgeingState {
     }
 }
 
-/// Keeps what ageing has come to, so that it can be resumed.
+/// Keeps the state that ageing has reached, so that it can be resumed.
 pub(crate) trait Checkpoints<K: PolicyTypes> {
     /// Puts an empty drive into the state that was kept, if there is one.
     fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<AgeingState>;
-    /// Keeps a state. The drive goes on as one that was put into it.
+    /// Keeps a state. The drive then continues as if it had been loaded from that state.
     fn keep(&mut self, ftl: &mut Ftl<K>, standing: &AgeingState);
 }
 
@@ -297,7 +297,7 @@ impl<K: PolicyTypes> Work<'_, '_, K> {
         self.standing.programmed + self.ftl.counts().program.total()
     }
 
-    /// Keeps what there is, if it is worth it and can be kept.
+    /// Keeps the state, if that is worth while and possible.
     fn checkpoint(&mut self, every: u64) {
         let programmed = self.programmed();
         if programmed - self.standing.programmed < every {
@@ -344,7 +344,8 @@ impl<K: PolicyTypes> Work<'_, '_, K> {
         if goes_on { Ok(()) } else { Err(Interrupted::Stopped) }
     }
 
-    /// Slots reclaimed so far, and those that pages moved out of them took, with padding and parity.
+    /// Slots reclaimed so far, and the slots that their moved pages took, including padding and
+    /// parity.
     fn reclaimed(&self) -> (u64, u64) {
         let counts = self.ftl.counts();
         let geometry = self.ftl.geometry();
@@ -354,12 +355,11 @@ impl<K: PolicyTypes> Work<'_, '_, K> {
         (slots, counts.moved.total() + counts.padding.total() + parity)
     }
 
-    /// Write amplification since `before`, from the blocks reclaimed: the slots of each block that
-    /// moved pages do not need take host writes.
-    /// Programs by host writes would give the same in the long run. Over a stretch they depend on
-    /// the position of each plane between two phases of garbage collection, and planes that are
-    /// written in turn have the same position. `None`: no block was reclaimed, so there is no value
-    /// yet.
+    /// Write amplification since `before`, from the blocks reclaimed: host writes take the slots of
+    /// each block that moved pages do not need. Programs by host writes would give the same in the
+    /// long run. Over a stretch they depend on the position of each plane between two phases of
+    /// garbage collection, and planes that are written in turn have the same position. `None`: no
+    /// block was reclaimed, so there is no value yet.
     fn waf_since(&self, before: (u64, u64)) -> Option<f64> {
         let (slots, moved) = self.reclaimed();
         let (slots, moved) = (slots - before.0, moved - before.1);
@@ -367,10 +367,10 @@ impl<K: PolicyTypes> Work<'_, '_, K> {
     }
 }
 
-/// Decides from the write amplification of one stretch after the other whether it is flat: the
-/// last third of all stretches agrees with the third before, twice in a row. The first third is
-/// the way there. Thirds grow, so that on a small drive, whose planes gain and lose data by chance
-/// over many stretches, the chance averages out.
+/// Decides from the write amplification of one stretch after the other whether it is flat: the last
+/// third of all stretches agrees with the third before, twice in a row. The first third leads to
+/// that state. Thirds grow, so that chance averages out on a small drive, whose planes gain and
+/// lose data over many stretches.
 #[derive(Clone, Default, Debug)]
 struct Flatness {
     stretches: Vec<f64>,
@@ -393,12 +393,12 @@ impl Flatness {
         self.agreed >= 2
     }
 
-    /// Write amplification over the last stretch that had one; 0 if none had.
+    /// Write amplification over the last stretch that had a value; 0 if none had.
     fn last(&self) -> f64 {
         self.stretches.last().copied().unwrap_or(0.0)
     }
 
-    /// How it went: of less than three stretches that had one, too little.
+    /// The course. With fewer than three values there is none.
     fn course(&self) -> AgeingCourse {
         let third = self.stretches.len() / 3;
         if third == 0 {
@@ -415,9 +415,10 @@ impl Flatness {
     }
 }
 
-/// Pages programmed while ageing, after which a run for years takes what it has for a range.
+/// Pages programmed while ageing. After these, a run for years accepts its state, and gives a
+/// range.
 const PROGRAMS_FOR_YEARS: u64 = 100 << 20;
-/// Stretches that it waits for in any case.
+/// The fewest stretches in such a run.
 const STRETCHES_FOR_YEARS: usize = 6;
 
 /// Ages by one stretch after the other until write amplification is flat.
@@ -458,7 +459,7 @@ fn age_random<K: PolicyTypes>(
     work: &mut Work<'_, '_, K>,
     result: &mut Preconditioned,
 ) -> Result<(), Interrupted> {
-    // Those of a full drive, or of a share of one, are the first ones.
+    // On a full drive, or one filled to a share, these are the first pages.
     let mapped: Option<Vec<u32>> = (drive.precondition.fill == Fill::Touched).then(|| {
         let all = 0..drive.logical_pages;
         all.filter(|&n| work.ftl.map().lookup(Lpn::from_u32(n)).is_some()).collect()
@@ -469,8 +470,8 @@ fn age_random<K: PolicyTypes>(
     }
     let page = |n: u32| Lpn::from_u32(mapped.as_ref().map_or(n, |m| m[n as usize]));
     let mut rng = Rng::named(drive.seed, "precondition/age");
-    // Of the drive, not of its data: where there is little of them, most of the way to the first
-    // collection leads through blocks that have never been written.
+    // The stretch follows the size of the drive, not of its data. With little data, most of the way
+    // to the first collection leads through blocks that have never been written.
     let stretch = (u64::from(drive.logical_pages) / 2).max(SHORTEST);
     for _ in 0..work.standing.done * (stretch + 1) {
         rng.below(count); // drawn before the interruption
@@ -498,8 +499,8 @@ fn age_random<K: PolicyTypes>(
 /// A page is drawn this number of writes before its own.
 const AHEAD: usize = 16;
 
-/// The workload's own writes and trims: what a generator would go on with, or what a trace has,
-/// again and again.
+/// The workload's own writes and trims: the continuation of a generator, or a trace again and
+/// again.
 fn age_by_workload<K: PolicyTypes>(
     drive: &Drive,
     input: &dyn Workload,
@@ -514,9 +515,9 @@ fn age_by_workload<K: PolicyTypes>(
     }
     result.pass = pass;
     if work.standing.aged == 0 && drive.precondition.fill.is_in_order() {
-        // A drive that was filled in order keeps data that the workload does not change in blocks
-        // of their own, for ever. Collection never looks at them and has very little work. In a
-        // used drive such blocks have had holes, and unchanged data is moved among changing data.
+        // On a drive that was filled in order, unchanged data stays in full blocks for ever.
+        // Collection never chooses these blocks and has very little work. In a used drive such
+        // blocks have had invalid pages, and unchanged data is moved among changing data.
         let mut rng = Rng::named(drive.seed, "precondition/age");
         for _ in 0..result.filled {
             work.write(Lpn::from_u32(rng.below(result.filled as u32)))?;
@@ -533,7 +534,7 @@ fn age_by_workload<K: PolicyTypes>(
     })
 }
 
-/// Writes and trims of a workload that are kept in memory instead of read again, at most.
+/// The most writes and trims of a workload that are kept in memory instead of read again.
 const KEPT: usize = 1 << 22;
 
 /// The source of writes and trims for ageing by the workload.
@@ -564,7 +565,7 @@ impl Change {
         Some(Self { offset: request.offset, len: request.len, trim })
     }
 
-    /// The pages that change: a write changes all that it touches, only whole ones are given up.
+    /// The pages that change: a write changes all that it touches; a trim discards only whole ones.
     fn pages(self, size: u64) -> Range<u64> {
         let end = self.offset + u64::from(self.len);
         if self.trim {
@@ -592,8 +593,8 @@ impl Change {
 }
 
 impl<'a> Changes<'a> {
-    /// With them, of a workload that is repeated, the pages written in one pass and how many
-    /// different ones.
+    /// With them, if a workload is repeated: the pages written in one pass, and how many of them
+    /// are different.
     fn of(drive: &Drive, input: &'a dyn Workload) -> Result<(Self, (u64, u64)), Interrupted> {
         if let Some(source) = input.endless() {
             return Ok((Self::Endless { source, batch: Vec::new() }, (0, 0)));
@@ -618,7 +619,7 @@ impl<'a> Changes<'a> {
         Ok((changes, (written, different)))
     }
 
-    /// Passes over what was taken from an endless stream before.
+    /// Passes over the batches taken from an endless stream before.
     fn skip(&mut self, batches: u64) -> Result<(), Interrupted> {
         if let Self::Endless { source, batch } = self {
             for _ in 0..batches {
@@ -654,8 +655,8 @@ fn each_change(
     input.each_batch(|batch| batch.iter().filter_map(Change::of).try_for_each(&mut see))
 }
 
-/// The pages that the workload reads before it has written them whole: they must have been there.
-/// A partial write reads the rest of its page.
+/// The pages that the workload reads before it has written them whole. They must hold data before
+/// the run. A partial write reads the rest of its page.
 fn read_before_written(
     drive: &Drive,
     input: &dyn Workload,

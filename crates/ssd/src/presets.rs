@@ -1,4 +1,4 @@
-//! The drives and chips that come with floatgate, and the defaults of every drive.
+//! The drives and chips that are included in floatgate, and the defaults of every drive.
 
 /// The values of a drive that does not give its own.
 pub(crate) const DEFAULTS: &str = include_str!("../../../presets/defaults.toml");

@@ -10,7 +10,7 @@ pub struct Progress<S = Stage> {
     pub stage: S,
     /// Requests (or, when preconditioning, page writes) done.
     pub done: u64,
-    /// Out of how many, where that is known.
+    /// The total number, if it is known.
     pub total: Option<u64>,
     /// The simulated time.
     pub now: Time,
@@ -23,7 +23,8 @@ pub enum Stage {
     Reading,
     /// These pages are written.
     Filling,
-    /// The drive is written until its write amplification is flat: how much is not known before.
+    /// The drive is written until its write amplification is flat. The number of writes is not
+    /// known before.
     Ageing,
     /// Requests are served.
     Running,

@@ -1,4 +1,4 @@
-//! One run: a resolved drive, a workload, and out comes a report.
+//! One run: from a resolved drive and a workload to a report.
 
 use crate::config::{
     Age, Drive, Fill, Foreground, GcPacing, HostMode, WorkloadDemand, before_run, capacity,
@@ -26,14 +26,14 @@ use workload::{
     Request, RequestSource, TraceError, Workload,
 };
 
-/// The store of preconditioned drives between runs. The binding decides whether and where. A stored
-/// state is checked before it is used.
+/// The store of preconditioned drives between runs. The binding decides whether to keep one, and
+/// where. A stored state is checked before it is used.
 pub trait StateCache {
     /// The content stored under a key, if there is any.
     fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>>;
-    /// Keeps under a key what is written, unless that fails.
+    /// Keeps the written bytes under a key, unless that fails.
     fn store(&mut self, key: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
-    /// Nobody will ask for what is kept under a key.
+    /// The entry under a key will not be needed again.
     fn forget(&mut self, _key: &str) {}
 }
 
@@ -74,7 +74,7 @@ impl From<Interrupted> for RunError {
     }
 }
 
-/// Watches a source's requests go by, for what the report says about the workload.
+/// Watches a source's requests go by, for the report's section on the workload.
 struct Observed {
     inner: Box<dyn RequestSource>,
     alignment: Alignment,
@@ -130,7 +130,7 @@ fn generator_within(
     let Some(scale) = &drive.scale else {
         return Ok(Box::new(generator.with_span(largest, drive.seed)?));
     };
-    // A workload that does not fit the whole drive is refused with its numbers.
+    // A workload that does not fit the whole drive is refused with the numbers of the whole drive.
     generator.with_span(largest, drive.seed)?;
     let page = drive.geometry.page_size().get();
     let span = |span: Bytes| Bytes::new((scale.share(span.get()) / page).max(1) * page);
@@ -161,9 +161,9 @@ pub fn ftl_of<K: PolicyTypes>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
 
 /// Runs a workload on a drive.
 ///
-/// `progress` is called now and then, and stops the run by answering `false`. The report is
-/// complete but for its wall-clock figures, which are the caller's to fill in
-/// ([`Report::set_timing`]): nothing here reads a clock.
+/// `progress` is called now and then; if it returns `false`, the run stops. The report is complete
+/// except for its wall-clock figures, which the caller fills in ([`Report::set_timing`]): nothing
+/// here reads a clock.
 pub fn run(
     drive: &Drive,
     workload: Box<dyn Workload>,
@@ -173,7 +173,8 @@ pub fn run(
     run_recorded(drive, workload, cache, progress, None)
 }
 
-/// The same; a `sink` takes what the drive's [`Recording`](crate::config::Recording) keeps.
+/// The same; a `sink` takes the data that the drive's [`Recording`](crate::config::Recording)
+/// keeps.
 pub fn run_recorded(
     drive: &Drive,
     workload: Box<dyn Workload>,
@@ -250,16 +251,16 @@ fn folded(drive: &mut Drive, workload: Box<dyn Workload>) -> Result<Box<dyn Work
 /// The client of a session.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Client<'a> {
-    /// Programs that see a block device: its requests are of whole sectors, and of one flow.
+    /// Programs that use a block device: its requests are of whole sectors, and of one flow.
     BlockDevice,
-    /// A program that submits requests of these flows; none: of one that has no name.
+    /// A program that submits requests of these flows; an empty list: of one flow without a name.
     Program(&'a [String]),
 }
 
-/// A drive that is ready for requests that nobody knows yet. Its settings must not ask for them.
+/// A drive that is ready for requests that are not known yet. Its settings must not need them.
 ///
 /// # Errors
-/// A setting needs to know the requests, or says when they arrive; or flows do not fit.
+/// A setting needs future requests, or sets their arrival times; or flows do not fit.
 pub fn open_session(
     drive: &Drive,
     client: Client<'_>,
@@ -307,7 +308,7 @@ fn broken<const N: usize>(rules: [(bool, &str); N]) -> impl Iterator<Item = Stri
     rules.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| what.to_owned())
 }
 
-/// The settings of a drive that need requests which nobody knows yet, each by its name.
+/// The settings of a drive that need future requests, each by its name.
 fn unfit_for_session(drive: &Drive) -> Vec<String> {
     let rules = [
         (
@@ -359,7 +360,7 @@ fn unfit_for_session(drive: &Drive) -> Vec<String> {
     broken(rules).chain(future).collect()
 }
 
-/// Settings that do not go with a block device.
+/// Settings that a block device does not allow.
 fn unfit_for_block_device(drive: &Drive) -> impl Iterator<Item = String> {
     let sector = drive.host.sector.get();
     let mut arbiter = drive.policies.arbiter();
@@ -376,7 +377,7 @@ fn unfit_for_block_device(drive: &Drive) -> impl Iterator<Item = String> {
     ])
 }
 
-/// A workload of which nothing is known.
+/// A workload whose requests are not known.
 struct Unknown(About);
 
 impl Unknown {
@@ -423,7 +424,7 @@ impl RequestSource for Nothing {
     }
 }
 
-/// The drive's policies in their first state, told what they must know.
+/// The drive's policies in their first state, with the facts that they must know.
 fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin> {
     let mut policies = drive.policies.build();
     DriveInfo::of(drive).configure(&mut policies);
@@ -433,7 +434,7 @@ fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin>
     policies
 }
 
-/// The facts about a drive that policies are told, besides their views.
+/// The facts about a drive that policies are given, besides their views.
 struct DriveInfo {
     levels: LevelTimes,
     program: [Dur; 4],
@@ -463,8 +464,8 @@ impl DriveInfo {
         policies.wear.learn_life(&self.life);
     }
 
-    /// The facts of it that may shape a state: those told to policies that act while a drive is
-    /// filled and aged.
+    /// The facts that may shape a state: those given to policies that act while a drive is filled
+    /// and aged.
     fn shaping(&self, policies: &Policies<Builtin>) -> Value {
         // No field is left out by `..`, so the author of a new field decides here.
         let Self { levels: _, program, life } = self;
@@ -486,7 +487,7 @@ pub(crate) fn life_of(drive: &Drive) -> Life {
     }
 }
 
-/// The accesses to come, for a policy that asks for them. The workload is read twice.
+/// The future accesses, for a policy that needs them. The workload is read twice.
 fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future>>, TraceError> {
     if !drive.policies.build().cost.wants_future() {
         return Ok(None);
@@ -535,7 +536,7 @@ fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
     drive
 }
 
-/// Preconditions an empty drive, or finds it preconditioned.
+/// Preconditions an empty drive, or loads its preconditioned state.
 fn prepare<K: PolicyTypes>(
     drive: &Drive,
     workload: &dyn Workload,
@@ -547,7 +548,7 @@ fn prepare<K: PolicyTypes>(
     let mut ftl = empty();
     let repeatable = drive.policies.unrepeatable().next().is_none();
     if drive.precondition.age == Age::None || !repeatable {
-        // Filling is as quick as loading, and a state that no key names cannot be kept.
+        // Filling is as quick as loading, and a state without a key cannot be stored.
         let state = precondition(drive, workload, &mut ftl, progress)?;
         return Ok((ftl, state));
     }
@@ -562,10 +563,10 @@ fn prepare<K: PolicyTypes>(
         {
             return Ok((ftl, state));
         }
-        // Damaged, or not of this drive: as if it had not been there.
+        // Damaged, or a state of another drive: ignored.
         ftl = empty();
     }
-    // Its name is that of a state: a cache deletes it when it makes room.
+    // Its name has the form of a state's name, so a full cache may delete it.
     let unfinished = format!("{:x}", Sha256::digest(format!("unfinished {key}")));
     let mut checkpoints = Unfinished { cache, key: &unfinished, empty: &empty, policies };
     let state = resumably(drive, workload, &mut ftl, progress, Some(&mut checkpoints))?;
@@ -606,7 +607,7 @@ impl<K: PolicyTypes> Checkpoints<K> for Unfinished<'_, K> {
             to.write_all(&standing.to_bytes())?;
             ftl.save(to)
         });
-        // So that it goes on as one that was read from the cache.
+        // So that it continues exactly as if it had been read from the cache.
         ftl.begin_run((self.policies)());
     }
 }
@@ -622,13 +623,13 @@ fn state_key(drive: &Drive, workload: &dyn Workload) -> Result<String, TraceErro
 pub struct Planned {
     /// The resolved configuration that its report will have.
     pub config: Value,
-    /// Names the preconditioned state: among runs that a [`StateCache`] serves, those with equal
-    /// names share one. It is the key in the cache where the requests are known by a digest or by
-    /// settings. `None` where a state is not worth keeping, or cannot be kept.
+    /// The name of the preconditioned state. Runs with equal names that share a [`StateCache`]
+    /// share the state. It is the key in the cache if a digest or settings identify the requests.
+    /// `None` if a state is not worth storing, or cannot be stored.
     pub state: Option<String>,
 }
 
-/// The greatest number of bytes for each physical page; the next constant has everything else.
+/// The most bytes for each physical page; the next constant has everything else.
 const BYTES_PER_PAGE: u64 = 12;
 const BYTES_BESIDE: u64 = 64 << 20;
 
@@ -646,7 +647,7 @@ pub fn planned(drive: &Drive, about: &About) -> Planned {
     Planned { config: drive.resolved.clone(), state }
 }
 
-/// The name of the requests in a preconditioned state: null if it depends on none.
+/// The name of the requests in a preconditioned state; null if the state does not depend on any.
 fn named_requests(drive: &Drive, about: &About, unnamed: Option<&str>) -> Value {
     if by_workload(drive) {
         json!([about.name, about.sha256, about.reading, about.requests, unnamed])
@@ -661,7 +662,7 @@ fn by_workload(drive: &Drive) -> bool {
 }
 
 /// The digest of everything that a preconditioned state depends on. `requests` names those
-/// requests, and is null if it depends on none. Everything that makes the drive is part of it,
+/// requests; null if the state does not depend on any. Every fact of the drive is part of it,
 /// unless its declaration rules out that it shapes a state. Settings declare that in
 /// `config/keys.rs`, and families of policies by [`Family::shapes_state`].
 fn state_digest(drive: &Drive, requests: &Value) -> String {
@@ -688,8 +689,8 @@ fn is_generated(about: &About) -> bool {
     about.stand_in.is_none() && Pattern::from_name(&about.format).is_some()
 }
 
-/// The digest of a workload's requests, where nothing else says which they are: a trace has the
-/// digest of its file, a generator its settings in the configuration.
+/// The digest of a workload's requests, if nothing else identifies them. A trace has the digest of
+/// its file, and a generator its settings in the configuration.
 fn unnamed_requests(workload: &dyn Workload) -> Result<Option<String>, TraceError> {
     let about = workload.about();
     if about.sha256.is_some() || is_generated(about) {

@@ -1,18 +1,18 @@
-//! A server that takes one thing at a time, in order of arrival: a channel, a link, a core.
+//! A server that takes one job at a time, in order of arrival: a channel, a link, a core.
 
 use kernel::{Dur, Time};
 
-/// Serves one thing after the other.
+/// Serves one job after the other.
 #[derive(Copy, Clone, Default, Debug)]
 pub(crate) struct Server {
-    /// When everything that has come will be through.
+    /// When all jobs so far will be done.
     free_at: Time,
-    /// How long all of it takes.
+    /// The total time of all jobs.
     busy: Dur,
 }
 
 impl Server {
-    /// Something comes that takes `length`. Returns when it is through.
+    /// A job of `length` comes. Returns when it is done.
     #[inline]
     pub(crate) fn take(&mut self, now: Time, length: Dur) -> Time {
         self.free_at = self.free_at.max(now) + length;
@@ -25,14 +25,14 @@ impl Server {
         self.free_at
     }
 
-    /// How long it was busy before an instant after which nothing has come: things follow one another until
-    /// it is free.
+    /// How long it was busy before an instant after which no job has come: jobs follow one another
+    /// until it is free.
     pub(crate) fn busy_until(&self, at: Time) -> Dur {
         self.busy - self.free_at.since(at)
     }
 }
 
-/// A server that takes one thing at a time is busy no longer than the run lasts.
+/// A server that takes one job at a time is busy no longer than the run lasts.
 ///
 /// # Panics
 /// It was.

@@ -1,12 +1,11 @@
 //! A run whose requests come one by one from outside: those of a live drive, or of another simulator.
 //!
-//! The result equals that of [`Sim::run`] over the requests that came, to the bit. Two rules make
-//! it so:
+//! The result equals that of [`Sim::run`] over the same requests, to the bit. Two rules make it so:
 //!
 //! * A request never arrives at an instant at which something else happens. Its order there would
-//!   depend on when its arrival was planned, and nobody plans it in a session.
-//! * The last request must be the last event that the drive is told, because a run continues
-//!   differently once no more can come.
+//!   depend on when its arrival was planned, and a session plans no arrivals.
+//! * The last request must be the last event from the client, because a run continues differently
+//!   once no more can come.
 //!
 //! Requests wait outside, and an arbiter chooses among flows, by the same code as in a run: the
 //! [`Feeder`] reads from a source that never ends until [`Session::close`].
@@ -29,16 +28,16 @@ use workload::{About, Alignment, Flow, Op, Request, RequestSource, TraceError};
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct WornOut;
 
-/// How a drive stands, counted from the start of the session; of blocks, those that it has.
+/// The state of a drive, counted from the start of the session.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct SessionState {
-    /// Pages programmed for the host, and for whatever reason.
+    /// Pages programmed for the host, and for any reason.
     pub programs: (u64, u64),
     /// Bytes of a page.
     pub page_bytes: u64,
     /// P/E cycles of blocks in this session: least, mean, most.
     pub erases: (u32, f64, u32),
-    /// The mean of what cycles wore, in cycles.
+    /// Mean wear of a block, in cycles.
     pub wear: f64,
     /// Time that all dies together were busy.
     pub die_busy: TimeSum,
@@ -63,8 +62,8 @@ pub struct Session {
     tenants: RunFlows,
     /// There are no queues of flows.
     merges: bool,
-    /// Nothing happens in the drive when requests are done: it does not matter when it learns that
-    /// no more come.
+    /// No event follows when requests are done, so it does not matter when the drive learns that no
+    /// more come.
     quiet: bool,
     state: Preconditioned,
     used_before: u64,
@@ -77,10 +76,10 @@ pub struct Session {
     mark_at: u64,
 }
 
-/// Turns between two looks of [`Session::pass`].
+/// Turns between two calls of `look` in [`Session::pass`].
 const PASS_LOOKS: u64 = 1 << 12;
 
-/// Requests that came and that the feeder has not read: it does so when one has a place.
+/// Requests that came and that the feeder has not read: it reads one when there is a place.
 #[derive(Default)]
 struct Came(Vec<Request>);
 
@@ -92,7 +91,8 @@ impl RequestSource for Came {
     }
 }
 
-/// The drive as the feeder sees it: every request has the token of its own, and what is done is kept.
+/// The drive as the feeder sees it: every request has a token of its own, and completed requests
+/// are kept.
 struct Tokened<'a> {
     sim: &'a mut Sim<Builtin>,
     tokens: &'a mut [VecDeque<u32>],
@@ -125,7 +125,7 @@ impl DriveInterface for Tokened<'_> {
         Some(Completion { token, ..done })
     }
 
-    // Nobody knows when the next request comes.
+    // The next request is not known in advance.
     fn wake_at(&mut self, _: Option<Time>) {}
 
     fn wakes_at(&self) -> Option<Time> {
@@ -141,7 +141,7 @@ impl DriveInterface for Tokened<'_> {
     fn prefetch_copy(&self, _: u64) {}
 }
 
-/// The source of a session has no errors, and nobody stops it.
+/// The source of a session has no errors, and is never interrupted.
 fn surely(pushed: Result<(), Interrupted>) {
     pushed.expect("requests come from memory");
 }
@@ -222,12 +222,12 @@ impl Session {
         }
     }
 
-    /// Records what follows, as the drive's settings say.
+    /// Records the following requests, as the drive's settings specify.
     pub fn record(&mut self, sink: Sink) {
         self.sim.record_by(self.drive.recording, sink, self.tenants.names());
     }
 
-    /// From now on [`Session::take_safe`] tells which data survive a loss of power.
+    /// From now on [`Session::take_safe`] returns pages whose data survive a loss of power.
     pub fn report_safe(&mut self) {
         self.sim.report_safe();
     }
@@ -244,20 +244,20 @@ impl Session {
         self.take_done_at().map(|(_, done)| done)
     }
 
-    /// The same with the time at which it was.
+    /// The same with the time of its completion.
     #[inline]
     pub fn take_done_at(&mut self) -> Option<(Time, Completion)> {
         self.done.pop_front()
     }
 
-    /// When something happens in the drive next, if no request comes before.
+    /// When the next event in the drive happens, if no request comes before.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
         self.sim.next_at()
     }
 
-    /// Lets time pass until `until` and all that happens then has; without `until`, until every request
-    /// that came is done. `look` is called now and then, and stops it by answering `false`.
+    /// Lets time pass until `until`, including the events at that time; without `until`, until
+    /// every request is done. `look` is called now and then; if it returns `false`, this ends.
     pub fn pass(&mut self, until: Option<Time>, look: &mut dyn FnMut() -> bool) -> Turn {
         let mut turns = 0;
         loop {
@@ -279,12 +279,12 @@ impl Session {
         }
     }
 
-    /// The flows; none where all requests are of one that has no name.
+    /// The flows; empty if all requests are of one flow without a name.
     pub fn flows(&self) -> &[Flow] {
         &self.tenants.flows
     }
 
-    /// Whether there is room for another request. One that comes without waits outside.
+    /// Whether there is space for another request. Without space, a request waits outside.
     pub fn has_room(&self) -> bool {
         self.sim.inside() < self.drive.host.queue_limit
     }
@@ -294,9 +294,9 @@ impl Session {
         self.sim.inside() as usize + self.tokens.iter().map(VecDeque::len).sum::<usize>()
     }
 
-    /// A request arrives as soon as an arrival has an instant of its own; its `at` says nothing. The
-    /// first comes at zero. Those that come before anything happens come together, unless an arbiter
-    /// chooses among flows. Returns when it arrived.
+    /// A request arrives as soon as an arrival has an instant of its own; its `at` is ignored. The
+    /// first arrives at zero. Requests that come before any event arrive together, unless an
+    /// arbiter chooses among flows. Returns when it arrived.
     ///
     /// # Errors
     /// The drive's life has ended.
@@ -304,7 +304,7 @@ impl Session {
         self.arrive_from(self.sim.now(), request, token)
     }
 
-    /// The same, at `from` or as soon after it as an arrival has an instant of its own.
+    /// The same, at `from`, or as soon after it as an arrival has an instant of its own.
     ///
     /// # Errors
     /// The drive's life has ended.
@@ -323,8 +323,8 @@ impl Session {
         Ok(at)
     }
 
-    /// A request arrives that came at its `at` in an earlier session, of which all that came before has
-    /// come again.
+    /// A request arrives that came at its `at` in an earlier session. All requests before it must
+    /// have been repeated.
     ///
     /// # Errors
     /// The drive's life has ended.
@@ -359,7 +359,7 @@ impl Session {
     /// Lets time pass until an arrival has an instant of its own, at `from` or later, and returns that.
     fn place(&mut self, from: Time) -> Result<Time, WornOut> {
         let now = self.sim.now();
-        // An arbiter would choose among all that came at one instant, and here it hears of one.
+        // An arbiter would choose among all requests of one instant, and here it gets one.
         let alone = self.merges || self.arrived.is_none();
         if from == now && alone && !self.moved && self.arrived.is_none_or(|at| at == now) {
             return Ok(now);
@@ -400,9 +400,9 @@ impl Session {
         turn
     }
 
-    /// Ends as a run does over the requests that came: if the drive would have done something else had
-    /// it known earlier that no more come, a flush arrives last. `flush` is called with it. Then
-    /// [`Session::close`].
+    /// Ends as a run does over the same requests, and then closes the session ([`Session::close`]).
+    /// Some drives would have acted differently, had they known earlier that no more come. For
+    /// these a flush arrives last, and `flush` is called with it.
     pub fn end(&mut self, flush: &mut dyn FnMut(&Request), progress: &mut dyn FnMut(Progress)) {
         let served = self.sim.stats().end_ns == self.sim.now().as_ns();
         let as_planned = !self.moved || self.quiet && (self.outstanding() > 0 || served);
@@ -422,8 +422,8 @@ impl Session {
         self.close(progress);
     }
 
-    /// Nothing more comes: serves what is inside and empties the buffer.
-    /// Says how far it has come now and then; it ends as the run does, whatever is answered.
+    /// No more requests come: serves those inside and empties the buffer. Reports its progress now
+    /// and then; it ends as the run does, for any answer of `progress`.
     pub fn close(&mut self, progress: &mut dyn FnMut(Progress)) {
         if self.sim.worn_out_at().is_some() {
             return;
@@ -443,7 +443,7 @@ impl Session {
         }
     }
 
-    /// The result, after [`Session::close`]. `about` says where the requests came from.
+    /// The result, after [`Session::close`]. `about` describes the source of the requests.
     pub fn report(mut self, about: &About) -> Report {
         self.sim.finish();
         // The receiver may have stopped taking the record. The result is complete all the same.

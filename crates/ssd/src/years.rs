@@ -1,6 +1,6 @@
 //! The drive that a run for years simulates: all of a small one, some dies of a large one.
 //!
-//! Dies of a drive work side by side and share nothing that write amplification depends on: each is
+//! Dies of a drive work in parallel, and each affects write amplification on its own: each is
 //! written in turn, and collects within its own planes. So some of them, with their share of the
 //! capacity, the buffer and the load, have the write amplification of the whole.
 
@@ -10,7 +10,7 @@ use nand::{Geometry, Shape};
 use serde_json::Value;
 use std::num::NonZeroU32;
 
-/// A drive of more pages is simulated in part, where it has dies to leave out.
+/// A drive of more pages is simulated in part, if some of its dies can be left out.
 const PAGES: usize = 1 << 21;
 
 impl Drive {
@@ -102,7 +102,7 @@ impl Drive {
             .map_or(whole, |(of, shape)| (NonZeroU32::new(*of).expect("a divisor"), *shape))
     }
 
-    /// Says in the resolved configuration what of a part's state is not that of the whole drive.
+    /// Notes in the resolved configuration the state of a part that differs from the whole drive.
     fn echo_part(&mut self, shape: Shape) {
         let exported = capacity(self);
         let mut put = |section: &str, key: &str, value: Value| {

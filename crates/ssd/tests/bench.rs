@@ -1,4 +1,4 @@
-//! The bench against what it was given and what must follow.
+//! The bench against its inputs and their necessary consequences.
 
 use floatgate_ssd::bench::{BenchPlan, bench};
 use nand::physics::{Cell, STEP_VOLTS};

@@ -1,5 +1,5 @@
-//! The write buffer: what it saves, what a write waits for when it is full, and that nothing in it
-//! is lost.
+//! The write buffer: the writes that it saves, the wait of a write while it is full, and that
+//! nothing in it is lost.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
@@ -184,7 +184,7 @@ fn nothing_is_lost_and_nothing_comes_back() {
             "ftl.spare-factor=0.3",
         ];
         if seed % 3 == 0 {
-            // Space for what is left at the end may have to come from idle time.
+            // Space for the remaining pages at the end may have to come from idle time.
             own.extend(["ftl.gc.foreground=one", "ftl.gc.background-stop=3"]);
         }
         let drive = buffered(1 + seed % 12, [0.0, 0.8][(seed % 2) as usize], &own);
@@ -248,7 +248,8 @@ fn a_full_buffer_waits_behind_garbage_collection() {
     let value = generate(&buffered(32, 0.5, &own), "random-write");
     let queue = &value["host"]["write"]["delay_ns_by_cause"]["queue"];
     assert!(number(&queue["gc"]) > 0.0 && number(&queue["host"]) > 0.0);
-    // The dies are the bottleneck with the buffer and without: what it absorbs is all it gains.
+    // The dies are the bottleneck with the buffer and without: the absorbed writes are the whole
+    // gain.
     let without = generate(&drive(&own), "random-write");
     let each =
         |v: &Value| number(&v["simulated_seconds"]) / number(&v["flash"]["program"]["total"]);
@@ -290,7 +291,7 @@ fn latencies(drive: &Drive, requests: Vec<Request>) -> Vec<u64> {
     of.into_values().collect()
 }
 
-/// A burst of the buffer's size goes in at the buffer's rate, page after page; what comes on top goes in
+/// A burst of the buffer's size goes in at the buffer's rate, page after page; further pages go in
 /// as programs make room. One die, 600 us a program: page k of the burst is in after k moves.
 #[test]
 fn a_burst_of_its_size_is_absorbed_at_its_rate_and_no_more() {
@@ -315,7 +316,7 @@ fn a_burst_of_its_size_is_absorbed_at_its_rate_and_no_more() {
     assert_eq!(class_of(&value, "write").max, room(4) + MOVE + LATENCY);
 }
 
-/// Drives of dies that program several pages at once, and what one of them programs at once.
+/// Drives of dies that program several pages at once, and the size of one program.
 const SHAPES: [(&[&str], u64); 4] = [
     (&["geometry.channels=4"], 1),
     (&["geometry.channels=8", "geometry.page-size=16KiB", "ftl.mapping-unit=4KiB"], 4),
@@ -394,8 +395,8 @@ fn what_is_trimmed_while_it_comes_in_never_reaches_flash() {
     }
 }
 
-/// Two places: page 0 is in and kept, page 1 comes in, page 2 has no place. Page 0 is sent for it at
-/// once, for what comes in is not on its way out.
+/// Two places: page 0 is in and kept, page 1 comes in, page 2 has no place. Page 0 is sent for it
+/// at once, because a page that comes in is not on its way out.
 #[test]
 fn what_comes_in_makes_no_room() {
     let script = vec![write(0, 0), write(8_000, 1), write(9_000, 2)];
@@ -414,7 +415,7 @@ fn its_port_serves_one_after_the_other() {
             let page = u64::from(rng.below(4));
             let sectors = 1 + u64::from(rng.below(8));
             let op = if requests.len() < 8 || rng.below(2) == 0 { Op::Write } else { Op::Read };
-            // Whole pages first, so that every read is of what is there.
+            // Whole pages first, so that every read finds data.
             let (page, sectors) =
                 if requests.len() < 4 { (requests.len() as u64, 8) } else { (page, sectors) };
             requests.push(bytes(at, op, page * PAGE, sectors * 512));
@@ -450,8 +451,8 @@ fn a_write_goes_through_where_it_must_survive() {
     }
 }
 
-/// One die: programs follow each other. A flush is done with the last program of what was written
-/// before it, and neither waits for what comes after nor lets it in between.
+/// One die: programs follow each other. A flush is done with the last program of the writes before
+/// it. Neither waits for later writes nor lets them in between.
 #[test]
 fn a_flush_waits_for_all_before_it() {
     let script = vec![write(0, 0), write(1, 1), write(2, 2), flush(10_000), write(11_000, 3)];

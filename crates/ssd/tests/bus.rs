@@ -43,7 +43,7 @@ fn commands_or_data_go_first() {
         let script = vec![read(0, 0), read(0, 1), read(0, 3), read(12_000, 2)];
         let value = serve(&three_dies(first), script);
         let reads = class_of(&value, "read");
-        // c waits 31 us for its die; what is left is the bus and waiting for it.
+        // c waits 31 us for its die; the rest is the bus and waiting for it.
         let parts = [all, 31, 0, all - 31 - 80, 80].map(|us: u64| us * 1000);
         assert_eq!(reads.totals(), parts.into(), "{first}");
         assert_eq!(reads.max, longest * 1000, "{first}");

@@ -34,9 +34,9 @@ fn writes(pages: impl IntoIterator<Item = u64>) -> Vec<Request> {
 
 // ── Waits ───────────────────────────────────────────────────────────────────────────────────────
 
-/// Writes at once where only four have a place: the fifth to the eighth wait until an erase has made
-/// a free block, the ninth for the next erase. All of that is behind garbage collection, whatever
-/// else the die did meanwhile.
+/// Writes at once where only four have a place: the fifth to the eighth wait until an erase has
+/// made a free block, the ninth for the next erase. All of that is behind garbage collection, for
+/// any other work of the die meanwhile.
 #[test]
 fn the_wait_for_a_free_block_is_behind_garbage_collection() {
     // The first runs, then the erase, which came before the others; no page moves.
@@ -154,7 +154,7 @@ fn a_throttle_counts_the_pages_that_a_write_programs() {
         };
         sizes.iter().map(next).collect::<Vec<_>>()
     };
-    // Each enters when what came before it is paid for, and runs alone.
+    // Each enters when the operation before it is paid for, and runs alone.
     let enters = [0, 1, 3, 4, 5, 7];
     let programs = [1, 2, 1, 1, 2, 1];
     for n in 1..=sizes.len() {

@@ -303,7 +303,7 @@ fn uncorrectable_errors_are_those_of_the_binomial_tail() {
     close("four", number(&seen["expected_uncorrectable_codewords"]), 4.0 * one, 1e-4);
     close("uber of four", number(&seen["uber"]), one / 32_768.0, 1e-4);
     assert!(one > 0.01 && one < 0.5, "{one}");
-    // Many: what is drawn follows what is expected, within five deviations.
+    // Many: the drawn number follows its expectation, within five deviations.
     let pages: Vec<u64> = (0..20_000).map(|i| i * 2 % 768 + 1).collect();
     let value = serve(&drive, pages.iter().map(|p| read(0, *p)).collect());
     let seen = &value["lifetime"]["simulated"];

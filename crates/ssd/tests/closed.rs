@@ -1,4 +1,5 @@
-//! Right number? Closed loops of the workload's parts: who asks when, until when, beside whom.
+//! Right number? Closed loops of the workload's parts: which loop asks, when, until when, and
+//! beside which others.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
@@ -139,7 +140,7 @@ fn a_loop_alone_is_no_overload() {
     assert!(!warnings(&value).contains(&"overloaded"), "{:?}", warnings(&value));
 }
 
-/// The host is done when its loops are: until then the buffer keeps what it may keep.
+/// The host is done when its loops are: until then the buffer keeps the pages that it may keep.
 #[test]
 fn a_buffer_beside_a_loop_keeps_what_it_may_keep() {
     let writes = (0..400).map(|i| write(0, i % 4)).collect();

@@ -1,5 +1,5 @@
-//! Family cost: what each policy writes at which level, and what that does to latencies. The times
-//! are those of AGCR's Table 1, so that expectations are sums of 70, 170, 310 and 450, 600, 800 us.
+//! Family cost: the level of each policy's writes, and the effect on latencies. The times are those
+//! of AGCR's Table 1, so that expectations are sums of 70, 170, 310 and 450, 600, 800 us.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
@@ -39,7 +39,7 @@ fn one_by_one(drive: &Drive, script: &[(char, u64)]) -> (Vec<u64>, Value) {
         }
     };
     let all: Vec<Request> = script.iter().enumerate().map(request).collect();
-    // A latency is what the sum grows by with one request more.
+    // A latency is the growth of the sum with one request more.
     let mut sums = [0.0; 2];
     for n in 1..=all.len() {
         let value = serve(drive, all[..n].to_vec());
@@ -333,7 +333,7 @@ fn equal_costs_make_all_policies_equal() {
     let all = Family::Cost.policies();
     assert!(["fixed", "expected", "oracle"].iter().all(|n| all.iter().any(|p| p.name == *n)));
     for policy in all {
-        // A rule says when AGCR writes a page anew, whatever that saves.
+        // A rule sets when AGCR writes a page anew, at any saving.
         let ruled = policy.params.iter().any(|param| param.name == "rewrite-from");
         let own = if ruled { ":rewrite-from=none" } else { "" };
         assert_eq!(outcome(&format!("{}{own}", policy.name)), fixed, "{}", policy.name);

@@ -70,8 +70,8 @@ fn writes_starve_under_a_flood_of_reads_unless_there_is_a_bound() {
     }
 }
 
-/// Garbage collection is late as writes are. A write that waits for a block has waited when it comes to
-/// its die, so nothing goes before it there but what is late too.
+/// Garbage collection is late as writes are. A write that waits for a block has waited when it
+/// comes to its die, so only operations that are late too go before it there.
 #[test]
 fn writes_that_wait_for_a_block_wait_for_its_collection_within_the_bound() {
     let longest = |order: &str| {
@@ -202,7 +202,7 @@ fn a_page_under_an_interrupted_program_is_never_old() {
     }
 }
 
-/// A die that pauses takes the power of what it has interrupted, and does not idle.
+/// A die that pauses takes the power of the interrupted command, and does not idle.
 #[test]
 fn a_suspend_takes_the_power_of_what_is_interrupted() {
     let energy =
@@ -322,8 +322,8 @@ fn no_program_is_taken_in_while_a_read_waits() {
     assert_eq!((writes.max, reads.max), (end - 200_000, end + READ + 80_000 - 100_000));
 }
 
-/// A program waits until the register is empty, and an erase does not; programs of a block keep their
-/// order, and what was read before is what was written.
+/// A program waits until the register is empty, and an erase does not. Programs of a block keep
+/// their order, and the data read is the data written.
 #[test]
 fn collection_goes_through_the_register() {
     for cache in ["reads", "programs", "all"] {
@@ -411,7 +411,7 @@ fn the_channel_carries_only_what_is_moved_through_the_controller() {
         // The same moves, and less time: two transfers for each page that stays in its die.
         assert_eq!(none["flash"]["program"], value["flash"]["program"]);
         let [with, without] = [&value, &none].map(|v| number(&v["simulated_seconds"]));
-        // But for what is under way in the end.
+        // But for the requests under way in the end.
         let left = (without - with) * 1e9 / page as f64 - 2.0 * inside;
         assert!(left.abs() <= 2.0, "{left} transfers too many");
     }
@@ -526,7 +526,7 @@ fn data_have_the_errors_of_every_block_that_they_lay_in() {
         let value = generate(&drive(&mover(&own)), "random-write");
         number(&value["lifetime"]["simulated"]["worst_rber"])
     };
-    // A move through the controller corrects what is old; a block of the run adds a little.
+    // A move through the controller corrects old errors; a block of the run adds a few.
     let cell = Cell::new(2, 3000.0);
     let fresh = (0..2).map(|t| cell.rber(t, STEP_VOLTS, 2900.0, 0.0)).fold(0.0, f64::max);
     let old = worst(&[]);

@@ -1,5 +1,5 @@
-//! Right number? Read refresh in simulated time: how long it takes, what waits for it, and which
-//! erases are counted for it. Expectations are computed from the times of the drive.
+//! Right number? Read refresh in simulated time: how long it takes, the operations that wait for
+//! it, and its erases. Expectations are computed from the times of the drive.
 
 use crate::common::{self, class_of, count, drive_of, flush, generate, number, serve, try_drive};
 use serde_json::Value;
@@ -230,8 +230,8 @@ fn space_is_collected_for_whoever_keeps_it() {
         (count(&flash["erase"]["refresh"]), count(&flash["gc_erase_by_demand"]["refresh"]));
     assert_eq!(refreshes, writes / 20, "every twenty reads of the one block that is read");
     assert_eq!(count(&flash["program"]["refresh"]), refreshes * 192);
-    // The host fills sixty blocks; those that were free at first need no collection, but for what
-    // the drive keeps free. A refresh may have a block open that it has not given back.
+    // The host fills sixty blocks; those that were free at first need no collection, but for the
+    // drive's reserve. A refresh may have a block open that it has not given back.
     assert_eq!(count(&flash["program"]["gc"]), 0, "blocks of the host die whole");
     let host = count(&flash["gc_erase_by_demand"]["host"]);
     assert!((50..=60).contains(&host), "{host}");

@@ -104,7 +104,7 @@ fn load(own: &Own, text: &str, policies: &[&str]) -> Result<Drive, String> {
 
 const KNOWN: Own = Own { code: Some("one"), contrary: false };
 
-/// Counts what it is asked for, and keeps nothing.
+/// Counts the requested keys, and keeps nothing.
 #[derive(Default)]
 struct Asked(Vec<String>);
 
@@ -170,7 +170,7 @@ fn a_state_is_kept_under_the_code_that_made_it() {
         (asked.0, warnings(&value).contains(&"not-repeatable"))
     };
     let (one, warned) = asked(Some("one"));
-    // Its state, and what an ageing that was interrupted came to.
+    // Its state, and the progress of an ageing that was interrupted.
     assert!(one.len() == 2 && !warned);
     assert_eq!(asked(Some("one")).0, one);
     assert_ne!(asked(Some("two")).0, one);
@@ -277,8 +277,8 @@ fn wake(
     (sim, woken.load(Relaxed))
 }
 
-/// A page is read at 0 and at 10.5 ms: until then the policy is woken ten times, and the run ends before
-/// the next time that it had asked for. A die that does nothing does what was planned.
+/// A page is read at 0 and at 10.5 ms: until then the policy is woken ten times, and the run ends
+/// before the next time that it had asked for. An idle die carries out the plan.
 #[test]
 fn a_policy_is_woken_while_the_host_has_requests() {
     for reclaims in [None, Some(0)] {

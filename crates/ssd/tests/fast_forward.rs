@@ -100,7 +100,8 @@ fn a_throttled_life_is_the_detailed_one() {
     let list = bursts(&drive("none"), 700, 125);
     let demand = Demand::of(&list, PAGE, 1.0).unwrap();
     for (policy, share) in [
-        // In detail collection comes in lumps, and what a second leaves unused for that is lost.
+        // In detail collection comes in lumps, and the time that a second leaves unused for that is
+        // lost.
         ("static:target=20min", 0.05),
         ("dynamic:target=20min:window=20s", 0.05),
         ("dynamic:target=20min:window=20s:enforcement=pessimistic", 0.02),
@@ -118,7 +119,7 @@ fn a_throttled_life_is_the_detailed_one() {
         assert!(count(&detailed["flash"]["program"]["gc"]) > 0);
         assert!(count(&detailed["flash"]["program"]["wear"]) > 0);
         assert!(count(&detailed["policies"]["throttle"]["dram_bytes"]) > 0);
-        // Mode `shifted`: what was held back is what the end is late.
+        // Mode `shifted`: the end is late by all delay of the throttle.
         let delay = number(&counters["delay_seconds"]);
         assert!((delay - (end - 700.0)).abs() < 1.0, "{policy}: {delay} s of {end} s");
         let mean = number(&detailed["host"]["write"]["delay_ns_by_cause"]["throttle"]);
@@ -165,8 +166,8 @@ fn a_throttle_holds_back_in_every_mode() {
         let value = event(&drive, &list(&drive));
         let end = number(&value["simulated_seconds"]);
         let rate = programmed(&value) / end;
-        // 60 cycles of 8 MiB in 20 minutes. In the open loop most writes come, and are told when to
-        // enter, before it is known what a page programs.
+        // 60 cycles of 8 MiB in 20 minutes. In the open loop most writes come before the programs
+        // of a page are known, and are told then when to enter.
         let limit = 60.0 * f64::from(8 << 20) / 1_200.0;
         assert!(rate < limit * 1.05, "{mode}: {rate} of {limit} bytes per second");
         // Without a throttle it would be half as much again; quiet seconds leave their share unused.

@@ -1,5 +1,5 @@
 //! Figures of a report, each against its definition on data whose figure is known: percentiles,
-//! spreads, means of pages, energies to the femtojoule, and what counts as flat.
+//! spreads, means of pages, energies to the femtojoule, and the test of flatness.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
@@ -256,7 +256,7 @@ fn flat_is_half_a_percent() {
                 })
                 .collect();
             let (took, waf, steady) = age(&shares);
-            // The last stretch is as it was meant to be, to a tenth of what is asked about.
+            // The last stretch is as it was meant to be, to a tenth of the expected difference.
             let meant = 1.0 + shares[took as usize - 1] * whole;
             close("write amplification", waf, meant, 0.0005);
             assert_eq!((took, steady), (stretches, true), "{apart} apart, {sign}");

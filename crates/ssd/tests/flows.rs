@@ -1,4 +1,5 @@
-//! Flows and arbiters: shares, urgency, who slows whom down, and that flows make up the whole.
+//! Flows and arbiters: shares, urgency, the slowdown of one flow by another, and that flows make up
+//! the whole.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
@@ -92,7 +93,7 @@ fn saturated_flows_share_requests_of_one_size_as_their_weights() {
             assert!(off.abs() < 0.005, "{policy}: {done} of {all}, {expected} expected");
         }
     }
-    // Settings of the drive go before what the workload says.
+    // Settings of the drive go before those of the workload.
     let own = ["policy arbitration=fair", "host.flow=[{ name = \"one\", weight = 4 }]"];
     let value = serve(&on(&own), parts());
     assert!((requests(&value, "one") / requests(&value, "four") - 1.0).abs() < 0.005);
@@ -102,7 +103,8 @@ fn saturated_flows_share_requests_of_one_size_as_their_weights() {
     assert!((requests(&value, "one") / requests(&value, "four") - 1.0).abs() < 0.02);
 }
 
-/// The host is done when all its flows are, and not when one is: until then the buffer keeps what it may keep.
+/// The host is done when all its flows are, and not when one is: until then the buffer keeps the
+/// pages that it may keep.
 #[test]
 fn a_buffer_below_flows_keeps_what_it_may_keep() {
     for policy in ["round-robin", "fair"] {
@@ -117,13 +119,13 @@ fn a_buffer_below_flows_keeps_what_it_may_keep() {
     }
 }
 
-/// A flow that wants less than its share gets what it wants, and the others share the rest.
+/// A flow that asks for less than its share gets all of that, and the others share the rest.
 #[test]
 fn shares_are_max_min_where_one_wants_less() {
     let alone =
         serve(&on(&[]), vec![saturated("a", 1, 64, LENGTH, 1), saturated("b", 1, 64, LENGTH, 2)]);
     let capacity = number(&alone["host"]["all"]["requests"]);
-    // A tenth of what the drive does, at even times.
+    // A tenth of the drive's throughput, at even times.
     let wanted = (capacity / 10.0) as u64;
     let gap = LENGTH.as_ns() / wanted;
     let mut modest = reads(wanted, 7);

@@ -1,4 +1,4 @@
-//! The paper's Table 2, and what follows from the equations.
+//! The paper's Table 2, and consequences of the equations.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 

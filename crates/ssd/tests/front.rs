@@ -59,7 +59,7 @@ fn latencies_add_up_to_the_nanosecond() {
     let value = serve(&plain, (0..40).map(|page| write(0, page)).collect());
     let all = class_of(&value, "write");
     assert_eq!((all.min, all.max), (writes, writes));
-    // A part of a page: what was asked for goes over the link, and all of the page over the bus.
+    // A part of a page: the requested bytes go over the link, and all of the page over the bus.
     let value = serve(&plain, vec![bytes(0, Op::Read, 3 * PAGE + 512, 512)]);
     let part = taken(23_500, 64) + READ + BUS + SECTOR + 700;
     assert_eq!(class_of(&value, "read").max, part);
@@ -226,7 +226,8 @@ fn a_run_takes_no_time_only_without_link_controller_and_buffer() {
     assert!(timeless > 3 * 14, "{timeless}");
 }
 
-/// A trim, and a flush that waits for nothing, come to the buffer behind what is on its way there.
+/// A trim, and a flush that waits for nothing, come to the buffer behind the pages on their way
+/// there.
 #[test]
 fn commands_without_data_pass_the_port() {
     let own = ["buffer.size=64KiB", "buffer.latency=4us", "buffer.rate=100MB/s"];
@@ -282,8 +283,8 @@ fn the_970_pro_is_as_published() {
     let value = serve(&many, (0..32_000).map(chunk).collect());
     let rate = 32_000.0 * f64::from(128 << 10) / number(&value["simulated_seconds"]);
     assert!((rate / 3.36e9 - 1.0).abs() < 0.001, "{rate} B/s");
-    // A die reads one page at a time, whatever part of it is asked for: 16 of them read at most one each in
-    // 35.76 us and the channel's 5.12. The product is sold with 370,000 at random.
+    // A die reads one page at a time, for a request of any part of it: 16 of them read at most one
+    // each in 35.76 us and the channel's 5.12. The product is sold with 370,000 at random.
     let deep = preset(&["host.queue-depth=128"]);
     let mut rng = kernel::Rng::named(1, "test/970");
     let random: Vec<_> = (0..100_000).map(|_| read(0, rng.below(480_000).into())).collect();
@@ -324,7 +325,7 @@ impl Bounds {
     }
 }
 
-/// Twenty drives: the least of the four is what they do, within 0.1 %.
+/// Twenty drives: each has the least of the four throughputs, within 0.1 %.
 #[test]
 fn throughput_is_that_of_the_narrowest_place() {
     const REQUESTS: u64 = 120_000;

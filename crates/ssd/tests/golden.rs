@@ -39,7 +39,7 @@ fill = "full"
 age = "random"
 "#;
 
-/// A result without what may differ between builds and machines.
+/// A result without the values that may differ between builds and machines.
 fn result(drive: &Drive, pattern: &str) -> Value {
     let workload = generator(drive, pattern).expect("a known generator");
     let report = run(drive, workload, &mut NoCache, &mut |_| true).expect("it runs");

@@ -14,7 +14,7 @@ use std::time::Duration;
 use workload::{BATCH, Op, Request};
 
 /// Runs something that takes seconds of a processor at most, and says which it was if it hangs or
-/// fails. How long that is on a busy machine nobody knows: the limit is there for what never ends.
+/// fails. How long that is on a busy machine nobody knows: the limit is for runs that never end.
 fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, wait) = mpsc::channel();
     let worker = std::thread::spawn(move || {
@@ -56,7 +56,7 @@ const NULLS: [&str; 23] = [
     "/timing",
 ];
 
-/// Every number is one: what is infinite or not a number comes out as null.
+/// Every number is finite: infinity and not-a-number become null.
 fn assert_finite(value: &Value, path: &str) {
     match value {
         Value::Null => assert!(NULLS.contains(&path), "{path} is null"),

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use workload::{ClosedLoop, List, Merge, MergedPart, Op, Request, Workload};
 
-// ── What happens ────────────────────────────────────────────────────────────────────────────────
+// ── Situations ──────────────────────────────────────────────────────────────────────────────────
 
-/// A drive and what it is asked for, in which some keys matter.
+/// A drive and its requests, in which some keys matter.
 struct Situation {
     text: String,
     load: Load,
@@ -135,7 +135,7 @@ fn situation(name: &str) -> Situation {
     }
 }
 
-/// Reads of what is not there, and a request beyond the drive.
+/// Reads of unmapped pages, and a request beyond the drive.
 fn strangers(drive: &Drive) -> Vec<Request> {
     let pages = u64::from(drive.logical_pages);
     let inside = (0..200).map(|i| read(i * 100_000, i * 7 % pages));
@@ -240,7 +240,7 @@ impl Runs {
         })
     }
 
-    /// Whether a setting changes what is shown; both must run.
+    /// Whether a setting changes the result; both must run.
     fn differ(&mut self, name: &str, base: &[&str], setting: &str) -> bool {
         let before = self.of(name, base).clone();
         let after = self.of(name, &[base, &[setting]].concat()).clone();
@@ -281,8 +281,8 @@ const UNSEEN: [(&str, &str); 9] = [
 const SUSPENDS: &[&str] =
     &["policy order=read-first", "timing.suspend.pause=20us", "timing.suspend.resume=30us"];
 
-/// For each other key a situation, what else is set there, and a value that must show. A key that
-/// displaces another one is there before: else the other's absence would show.
+/// For each other key a situation, its other settings, and a value that must have an effect. A key
+/// that displaces another one is there before: else the other's absence would show.
 const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("chip", "closed", &[], "c-mlc64"),
     ("geometry.channels", "closed", &[], "1"),

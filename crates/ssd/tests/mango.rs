@@ -1,4 +1,4 @@
-//! Urgent writes, pages passed over, blocks written twice: what comes of them in a run.
+//! Urgent writes, pages passed over, blocks written twice: their effects in a run.
 
 use crate::common::{
     self, class_of, close, count, drive, forget_idle, generate, number, serve, urgent,
@@ -83,7 +83,7 @@ fn urgent_writes_find_the_fast_pages_wherever_they_are() {
     assert_eq!(count(&value["host"]["high"]["all"]["latency_ns"]["max"]), 300_000);
 }
 
-/// A bound of nothing is the order of pages, to the last byte of what was measured.
+/// A bound of nothing is the order of pages, to the last byte of the result.
 #[test]
 fn without_room_to_pass_over_mango_is_in_order() {
     let settings = |policy: &str| {

@@ -1,5 +1,6 @@
-//! Honest? Memory is what a run writes to, and does not grow with the number of requests. Alone in its binary: the memory of a
-//! process says something only where nothing else runs in it.
+//! Honest? The memory of a run is the memory that it writes to, and does not grow with the number
+//! of requests. Alone in its binary: the memory of a process says something only where nothing else
+//! runs in it.
 
 mod common;
 
@@ -58,7 +59,7 @@ fn of_a_short_run() -> u64 {
     most - before
 }
 
-/// Whether the system hands out large pages to those who did not ask.
+/// Whether the system hands out large pages to programs that did not ask.
 fn only_large_pages() -> bool {
     let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     setting.is_ok_and(|setting| setting.contains("[always]"))

@@ -276,13 +276,13 @@ fn a_partial_write_of_a_mapped_page_reads_it_first() {
     let value = serve(&drive(&["precondition.fill=none"]), vec![part(0)]);
     assert_eq!(both(&value).1.max, PROGRAM);
     assert_eq!(count(&value["flash"]["rmw_reads"]), 0);
-    // From the middle of one page to the middle of another, with a whole one in between: on one
-    // die the operations follow each other, whatever their order.
+    // From the middle of one page to the middle of another, with a whole one in between: on one die
+    // the operations follow each other, in any order.
     let three = bytes(0, Op::Write, 5 * PAGE + 2048, 2 * PAGE);
     let value = serve(&drive::<&str>(&[]), vec![three]);
     assert_eq!(both(&value).1.max, 2 * READ + 3 * PROGRAM);
     assert_eq!(count(&value["flash"]["rmw_reads"]), 2);
-    // Two partial writes of one page: the second modifies what the first has written.
+    // Two partial writes of one page: the second modifies the data of the first.
     let (_, w) = both(&serve(&drive::<&str>(&[]), vec![part(0), part(10_000)]));
     assert_eq!((w.min, w.max), (READ + PROGRAM, 2 * (READ + PROGRAM) - 10_000));
 }
@@ -371,7 +371,7 @@ fn sequential_bandwidth_is_the_least_of_bus_dies_and_host() {
     let x = transfer(PAGE, 333, 8) as f64;
     let (c, page) = (COMMAND as f64, PAGE as f64);
     let over = bus(333, 8);
-    // (what bounds it, channels, chips on each, tR in us, tPROG in us, queue depth, request size)
+    // (the bottleneck, channels, chips on each, tR in us, tPROG in us, queue depth, request size)
     for (bound, channels, chips, tr, tprog, depth, size) in [
         ("bus", 2, 8, 25, 50, 32, 128),
         ("bus", 1, 16, 50, 100, 64, 64),
@@ -485,7 +485,7 @@ fn reader(arrivals: &str, iops: f64, requests: u64, seed: u64) -> Drive {
 #[test]
 fn a_die_under_poisson_reads_is_an_m_d_1_queue() {
     let s = READ as f64;
-    // So many that the mean scatters by about 0.2 %: what is allowed is ten times that.
+    // Enough requests that the mean scatters by about 0.2 %: the tolerance is ten times that.
     for (load, requests) in [(0.2, 1_000_000), (0.5, 1_000_000), (0.8, 4_000_000)] {
         let seeds = [1, 2, 3, 4];
         let waits = seeds.map(|seed| {
@@ -509,7 +509,7 @@ fn a_die_under_even_reads_is_a_d_d_1_queue() {
         let r = class_of(&value, "read");
         assert_eq!((r.min, r.max, r.queue[0]), (READ, READ, 0.0), "a gap of {gap} ns");
     }
-    // Above it the k-th request waits k times what is missing, inside the drive or out.
+    // Above it the k-th request waits k times the deficit, inside the drive or out.
     for limit in [1_000_000, 16, 1] {
         let gap = 40_000;
         let mut drive = reader("constant", 1e9 / gap as f64, n, 1);
@@ -553,8 +553,8 @@ fn more_arrivals_than_service_is_called_so() {
             }
         }
     }
-    // One in ten too many: what is left over at the last arrival is one in eleven of all, whether
-    // it waits in the drive or before it.
+    // One in ten too many: the backlog at the last arrival is one in eleven of all, whether it
+    // waits in the drive or before it.
     for limit in [1_000_000, 64] {
         let mut drive = reader("constant", 1.1 / s * 1e9, 11_000, 1);
         drive.host.queue_limit = limit;

@@ -1,6 +1,6 @@
-//! Does every option of every policy do something? The list of policies says which there are; here
-//! each has a workload on which its values are told apart by what the drive did. Tests of each
-//! policy, and `choices.rs`, check the choices that a value leads to.
+//! Does every option of every policy do something? The list of policies has all of them. Here each
+//! has a workload on which its values lead to different results. Tests of each policy, and
+//! `choices.rs`, check the choices that a value leads to.
 
 use crate::common::{PAGE, bytes, drive, urgent};
 use floatgate_ssd::record::{RunTable, Sink};
@@ -16,7 +16,7 @@ use workload::{ClosedLoop, List, Merge, MergedPart, Op, Workload};
 /// A workload for a drive.
 type Work = fn(&Drive) -> Box<dyn Workload>;
 
-/// The settings of a drive, and what it does.
+/// The settings of a drive, and its work.
 type Scene = (&'static [&'static str], Work);
 
 /// An option; values of it, of which each two must give different results on one of some scenes.
@@ -106,7 +106,7 @@ const LEVELS: Scene = (
     zipf,
 );
 
-/// A drive that stands 60 seconds of about half of what comes.
+/// A drive that stands 60 seconds of about half of the requests.
 const SHORT_LIFE: Scene = (
     &[
         "geometry.blocks-per-plane=64",
@@ -385,9 +385,9 @@ const ORDERS: &[&str] = &[
     "dcwp", "dcpw", "dwcp", "dwpc", "dpcw", "dpwc", "pcwd", "pcdw", "pwcd", "pwdc", "pdcw", "pdwc",
 ];
 
-// ── What a drive did ────────────────────────────────────────────────────────────────────────────
+// ── Results ─────────────────────────────────────────────────────────────────────────────────────
 
-/// The result without what echoes the settings, and the blocks as they are in the end.
+/// The result without the echoed settings, and the blocks as they are in the end.
 fn done(settings: &[String], work: Work) -> String {
     let drive = drive(settings);
     let blocks = Arc::new(Mutex::new(String::new()));
@@ -410,7 +410,7 @@ fn done(settings: &[String], work: Work) -> String {
     format!("{value} {blocks}")
 }
 
-/// The pairs of values that do the same wherever they are tried.
+/// The pairs of values that give equal results in every scene.
 fn alike(row: &Row) -> Vec<(&'static str, &'static str)> {
     let values = row.values;
     let mut pairs: Vec<(usize, usize)> =

@@ -1,4 +1,5 @@
-//! Garbage collection at the host's pace: what a write waits for, below what the drive sustains.
+//! Garbage collection at the host's pace: the wait of a write, below the sustained rate of the
+//! drive.
 
 use crate::common::{
     self, Memory, class_of, count, drive, drive_of, generate, number, run_with, try_drive,
@@ -96,15 +97,16 @@ fn modern(dies: u64, own: &[String]) -> Drive {
     drive_of("base = \"modern-tlc-small\"", &[&fixed[..], own].concat())
 }
 
-/// One erase and two moves there: each programs what four reads of a physical page of every plane find.
+/// One erase and two moves there: each programs the data of four reads of a physical page of every
+/// plane.
 fn most_of_modern() -> u64 {
     let carried = |pages: u64| pages * 4 * (16 << 10) * 1_000 / 1_600 + 300;
     let (read, program) = (40_950 + carried(1), 1_913_640 + carried(3));
     10_000_000 + 2 * (4 * read + program)
 }
 
-/// Writes spaced evenly at shares of what the drive sustains: none waits behind collection for longer than
-/// one erase and two moves.
+/// Writes spaced evenly at shares of the sustained rate: none waits behind collection for longer
+/// than one erase and two moves.
 fn keeps_the_law(what: &str, memory: &mut Memory, drive: impl Fn(&[String]) -> Drive, most: u64) {
     let mut run = |own: &[String]| {
         let drive = drive(own);
@@ -185,8 +187,8 @@ fn every_drive_that_is_allowed_keeps_writes_from_waiting_for_whole_victims() {
     assert_eq!(drives, 84);
 }
 
-/// Collection that begins when the host opens the last block that it may have cannot keep that up: such
-/// drives are refused, with what would be allowed.
+/// Collection that begins when the host opens the last block that it may have cannot keep that up.
+/// Such drives are refused, with an allowed setting.
 #[test]
 fn a_pace_that_begins_too_late_is_refused() {
     let (mut refused, mut allowed) = (0, 0);
@@ -271,7 +273,8 @@ fn the_page_says_what_comes_out() {
     assert_eq!(page.matches("| `burst` |").count() + page.matches("| `per-write` |").count(), rows);
 }
 
-/// A queue as deep as what is free takes all of it before collection has made more: then the pace gives way.
+/// A queue as deep as the free space takes all of it before collection has made more: then the pace
+/// gives way.
 #[test]
 fn whoever_waits_for_space_is_not_kept_waiting_by_the_pace() {
     let longest = PACES.map(|pace| {
@@ -290,8 +293,9 @@ fn whoever_waits_for_space_is_not_kept_waiting_by_the_pace() {
     assert!(longest[1] as f64 <= 1.25 * longest[0] as f64, "{longest:?}");
 }
 
-/// A plane may lend the host its last free block while what is collected fits collection's open block. That
-/// stays true if some pages of it wait for others, and the next victim's are moved inside the die.
+/// A plane may lend the host its last free block while the victim fits collection's open block.
+/// That stays true if some pages of it wait for others, and the next victim's are moved inside the
+/// die.
 #[test]
 fn a_lent_block_comes_back_whatever_is_moved_inside_the_die() {
     for victim in ["fifo", "random", "greedy", "cost-benefit"] {

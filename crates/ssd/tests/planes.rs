@@ -1,5 +1,5 @@
-//! Multi-plane operations, one by one: what shares an array time, and how long that is. The rates
-//! of long runs are in `numbers.rs`.
+//! Multi-plane operations, one by one: which operations share an array time, and how long that is.
+//! The rates of long runs are in `numbers.rs`.
 
 use crate::common::{class_of, count, drive, number, read, serve, write};
 use floatgate_ssd::Drive;

@@ -1,5 +1,5 @@
-//! Unchanged? Correct? Equal inputs give equal results bit for bit, whatever runs beside them; and
-//! what is read is what was written, with every mechanism of the drive at work.
+//! Unchanged? Correct? Equal inputs give equal results bit for bit, with any runs beside them.
+//! Every read gets the data written, with every mechanism of the drive at work.
 
 use crate::common::{self, Class, class_of, count, drive, generate, urgent, without_timing};
 use floatgate_ssd::sim::{Sim, Turn};

@@ -77,7 +77,7 @@ fn numbers(value: &Value) -> Vec<(&'static str, f64)> {
     all
 }
 
-/// Runs a drive whole and scaled down. Returns what is outside the law without a warning.
+/// Runs a drive whole and scaled down. Returns the cases outside the law that gave no warning.
 fn check(
     (name, own): (&str, &[&str]),
     (pattern, more): (&str, &[&str]),
@@ -146,7 +146,7 @@ fn every_scale_has_the_numbers_of_the_whole_drive_or_a_warning() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-// ── What is scaled ──────────────────────────────────────────────────────────────────────────────
+// ── Scaled values ───────────────────────────────────────────────────────────────────────────────
 
 /// 1000 blocks in each of four planes, a buffer half of which retains writes.
 const PLAIN: [&str; 6] = [
@@ -162,8 +162,9 @@ fn plain(more: &[&str]) -> Drive {
     drive(&[&PLAIN[..], more].concat())
 }
 
-/// Blocks, capacity and what the buffer retains are divided, and nothing else. Of a plane 2.7 blocks take no
-/// part in collection: one free, one open, half of that for moves, and what of it is spare.
+/// Blocks, capacity and the retained size of the buffer are divided, and nothing else. Of a plane
+/// 2.7 blocks take no part in collection: one free, one open, half of that for moves, and the spare
+/// part of it.
 #[test]
 fn blocks_and_capacity_shrink_and_dies_do_not() {
     let whole = plain(&[]);
@@ -238,8 +239,8 @@ fn a_generator_has_a_part_of_the_requests_in_a_part_of_the_span() {
     assert!(refused.contains("a span of 1TiB"), "{refused}");
 }
 
-/// A trace is sampled: one extent of each group, as many times faster as there are fewer requests, with what was
-/// done to it in the notes.
+/// A trace is sampled: one extent of each group. It is faster by the factor by which requests are
+/// fewer, and the notes list all changes.
 #[test]
 fn a_trace_is_sampled() {
     let drive = plain(&["scale=1/8", "host.mode=timestamps", "precondition.fill=full"]);

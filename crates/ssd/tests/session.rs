@@ -17,7 +17,7 @@ use workload::{About, List, Named, Op, Request, Workload};
 
 const VOLATILE: &str = "buffer.power-loss-protected=false";
 
-/// Drives that differ in what may happen at one instant with an arrival, or after the last one.
+/// Drives with different events at one instant with an arrival, or after the last one.
 const DRIVES: [(&str, &[&str]); 8] = [
     ("plain", &[]),
     ("full", &["precondition.fill=full", "geometry.planes-per-die=2", "geometry.channels=2"]),
@@ -88,14 +88,14 @@ fn serve(session: &mut Session, seed: u64, count: usize) -> Vec<Request> {
     came
 }
 
-/// A result without what says where the requests came from.
+/// A result without the origin of its requests.
 fn bare(mut value: Value) -> Value {
     value["provenance"]["workload"] = Value::Null;
     value["timing"] = Value::Null;
     value
 }
 
-/// One of [`DRIVES`]; nobody knows what will be read.
+/// One of [`DRIVES`]; future reads are unknown.
 fn fit(settings: &[&str]) -> Drive {
     drive(&[&["precondition.fill=none"], settings].concat())
 }
@@ -280,8 +280,8 @@ fn a_session_has_room_for_as_many_as_its_drive() {
     assert!(session.has_room());
 }
 
-/// Reads of 50 us on two dies: an arrival comes one nanosecond after what happened last, or the next one
-/// at which nothing happens.
+/// Reads of 50 us on two dies: an arrival comes one nanosecond after the last event, or at the next
+/// instant without one.
 #[test]
 fn an_arrival_has_an_instant_of_its_own() {
     let own = ["geometry.channels=2", "precondition.fill=full", "policy placement=static"];
@@ -350,8 +350,8 @@ fn a_session_says_what_retired_blocks_have_taken() {
     assert!(seen > 0);
 }
 
-/// Marks are set after 1, 65, 129, … requests, as in a run, whatever is inside; so a hundred and thirty
-/// pages, one by one, have halves to the page.
+/// Marks are set after 1, 65, 129, … requests, as in a run, with any number inside. So a hundred
+/// and thirty pages, one by one, have halves to the page.
 #[test]
 fn a_session_has_halves() {
     let mut session = session(&fit(&[]));
@@ -450,8 +450,8 @@ fn drawn(number: u32) -> Option<(Drive, Vec<String>)> {
     None
 }
 
-/// Requests of every kind at times of their own, in bursts and with pauses; between them the client takes
-/// what is done now and then. Returns what came and how many of them were done.
+/// Requests of every kind at times of their own, in bursts and with pauses; between them the client
+/// takes completed requests now and then. Returns the requests and how many of them were done.
 fn bursts(session: &mut Session, seed: u64, count: u32) -> (Vec<Request>, u32) {
     let mut rng = Rng::named(seed, "session/bursts");
     let (mut came, mut done) = (Vec::new(), 0);
@@ -489,7 +489,7 @@ fn bursts(session: &mut Session, seed: u64, count: u32) -> (Vec<Request>, u32) {
     (came, done)
 }
 
-/// The result of a session that ends here, and of the run of what came.
+/// The result of a session that ends here, and of the run of its requests.
 fn both(drive: &Drive, mut session: Session, mut came: Vec<Request>) -> (Value, Value) {
     session.end(&mut |flush| came.push(*flush), &mut |_| {});
     let list = List::new("list", came).expect("they came in order");
@@ -499,7 +499,7 @@ fn both(drive: &Drive, mut session: Session, mut came: Vec<Request>) -> (Value, 
     (live, again)
 }
 
-/// The first place at which two results differ, and what stands there.
+/// The first place at which two results differ, and both values.
 fn difference(at: &str, one: &Value, other: &Value) -> Option<String> {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) if one.len() == other.len() => one

@@ -1,10 +1,10 @@
 //! Unchanged? Sixty random drives, each with policies and a workload of its own, against results in
-//! the tree: what a change of structure is held against, bit for bit.
+//! the tree. A change of structure must keep them bit for bit.
 //!
 //! Equal means: every value of the kept result but `schema`, `provenance` and `timing` is there and
-//! the same; keys that have been added since hold zero, nothing or null. The file says what each
-//! drive is, so it does not depend on how the drives were drawn. `make golden` runs them anew (and
-//! draws others if there is no file); see `golden.rs` for what that asks for.
+//! the same; keys that have been added since hold zero, nothing or null. The file describes each
+//! drive, so it does not depend on how the drives were drawn. `make golden` runs them anew (and
+//! draws others if there is no file); see `golden.rs` for the rules.
 
 #![allow(clippy::disallowed_methods)] // asks whether to rewrite
 
@@ -27,7 +27,7 @@ const CASES: u32 = 60;
 /// Occurrences of each thing that must happen, in as many cases.
 const LEAST: usize = 5;
 
-/// One drive and what is asked of it.
+/// One drive and its workload.
 struct Case {
     settings: Vec<String>,
     /// A generator, or the seed of a list of requests.
@@ -261,7 +261,7 @@ fn drawn(case: u32) -> Case {
     drives.find(|case| outcome(case).is_ok()).expect("some drive is legal")
 }
 
-/// A line of the file: a drive, and what came of it.
+/// A line of the file: a drive, and its result.
 fn read(line: &str) -> (Case, Value) {
     let mut value: Value = serde_json::from_str(line).expect("a line is JSON");
     let settings = value["settings"].as_array().expect("settings").iter();
@@ -272,7 +272,7 @@ fn read(line: &str) -> (Case, Value) {
     (case, value["result"].take())
 }
 
-/// The cases with these numbers, and what came of them.
+/// The cases with these numbers, and their results.
 fn kept(which: Range<usize>) -> Vec<(Case, Value)> {
     static REWRITTEN: Once = Once::new();
     if std::env::var_os("FLOATGATE_BLESS").is_some() {
@@ -311,7 +311,7 @@ fn differences(at: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The policy of a family that came since, which does what was done before there was a choice.
+/// The policy of a family that came since, which keeps the behaviour before there was a choice.
 fn is_default(family: &str, value: &Value) -> bool {
     let found = Family::ALL.into_iter().find(|f| f.name() == family);
     found.is_some_and(|f| value["name"] == f.default() && is_nothing(&value["counters"]))
@@ -330,7 +330,7 @@ fn is_nothing(value: &Value) -> bool {
 
 // ── The tests ───────────────────────────────────────────────────────────────────────────────────
 
-/// Drives in parts, so that what changes a few is found by these.
+/// Drives in parts, so that a change of a few drives is found by these.
 macro_rules! parts {
     ($($name:ident $part:literal)*) => { $(
         #[test]

@@ -1,9 +1,9 @@
 //! Two flows with an arbiter before the drive's interface. Files outside of this one: none.
 //!
 //! Each flow always has a request ready; the arbiter keeps eight inside the drive, and gives the
-//! next place to the flow that had the least for its weight. The law: of requests of equal size, shares
-//! are those of the weights; and what each waits inside is the same, for the drive does not know them
-//! apart.
+//! next place to the flow that had the least for its weight. The law: of requests of equal size,
+//! shares are those of the weights. The wait inside is the same for each, because the drive does
+//! not distinguish them.
 
 use crate::common;
 use floatgate_ssd::ftl_of;

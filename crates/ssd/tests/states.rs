@@ -53,7 +53,7 @@ fn members(family: Family) -> Vec<String> {
 }
 
 /// Compares the runs of `drives`, each alone, with a cache that holds its own state, and with one
-/// that holds what all of them left. Answers how many different states there were.
+/// that holds the states of all. Answers how many different states there were.
 fn compare(drives: &[(String, Drive)]) -> usize {
     let mut all = Memory::default();
     let mut expected = Vec::new();
@@ -130,7 +130,7 @@ fn a_workload_without_times_has_one_name_before_and_in_its_run() {
     assert_eq!(name, memory.states.into_keys().next());
 }
 
-/// Sums are right, and still the state is not what this drive's preconditioning makes.
+/// Sums are right, and still the state is not the one that this drive's preconditioning makes.
 #[test]
 fn a_forged_state_is_as_good_as_none() {
     let drive = aged(&[]);
@@ -173,7 +173,7 @@ fn a_forged_state_is_as_good_as_none() {
     }
 }
 
-/// Stopped at any time, and damaged or not, what an ageing came to gives the run that it would have given.
+/// Stopped at any time, and damaged or not, a stored ageing gives the run that it would have given.
 #[test]
 fn an_interrupted_ageing_is_resumed() {
     let mut resumed = 0;

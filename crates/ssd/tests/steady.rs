@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Cursor, Read, Write};
 use workload::{List, Op, Request, Workload};
 
-/// The drive's FTL after preconditioning, and what that came to.
+/// The drive's FTL after preconditioning, and the report of preconditioning.
 fn preconditioned(drive: &Drive, workload: &dyn Workload) -> (Ftl<Builtin>, Preconditioned) {
     let mut ftl = ftl_of(drive, drive.policies.build());
     let state = precondition(drive, workload, &mut ftl, &mut |_| true).unwrap();
@@ -77,8 +77,8 @@ fn a_share_maps_so_many_pages_from_the_first_on() {
     }
 }
 
-/// Little data on a large drive: the way to the first collection is long, and what comes after it
-/// is next to no moving.
+/// Little data on a large drive: the way to the first collection is long, and after it collection
+/// moves next to nothing.
 #[test]
 fn a_drive_with_little_data_ages_to_its_steady_state() {
     for fill in ["precondition.fill=0.02", "precondition.fill=0.3"] {
@@ -223,8 +223,8 @@ fn an_aged_drive_is_where_brute_force_ends() {
         let aged = [settings.clone(), owned(&["precondition.age=random"])].concat();
         let (made, pages) = programs(&aged, 8);
         let aged = made as f64 / pages as f64;
-        // From a freshly filled drive through the event loop: a run is the beginning of a longer
-        // one, so the difference is what the last eight fills of sixteen took.
+        // From a freshly filled drive through the event loop. A run is the beginning of a longer one,
+        // so the difference is the programs of the last eight fills of sixteen.
         let (before, first) = programs(&settings, 8);
         let (after, all) = programs(&settings, 16);
         let brute = (after - before) as f64 / (all - first) as f64;
@@ -503,7 +503,7 @@ fn runs_share_a_state_exactly_if_its_name_says_so() {
     assert_eq!((keys.len(), states.len(), runs), (10, 10, 20), "one state, one name");
 }
 
-/// Gives what it has, damaged.
+/// Gives its entry, damaged.
 struct Damaged<'a> {
     state: &'a [u8],
     harm: &'a dyn Fn(&mut Vec<u8>),

@@ -1,5 +1,5 @@
-//! Pages that are mapped in parts, and programmed together: what a write waits for, what lacks for a
-//! whole program, what a page costs to read.
+//! Pages that are mapped in parts, and programmed together: the wait of a write, the padding of a
+//! program, the cost of a read.
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
@@ -114,7 +114,7 @@ fn what_is_written_over_while_it_waits_never_reaches_flash() {
     assert_eq!(class_of(&value, "write").max, 300);
 }
 
-/// A part of a unit is written over what waits: nothing is read for it.
+/// A part of a unit is written over a waiting page: nothing is read for it.
 #[test]
 fn a_modification_of_what_waits_reads_nothing() {
     let drive = drive(&quarters(&["ftl.program-wait=1ms"]));
@@ -124,8 +124,8 @@ fn a_modification_of_what_waits_reads_nothing() {
     assert_eq!(flash(&value, "program", "host"), 8);
 }
 
-/// A read of what waits is answered from memory, while it waits for others and while it waits for
-/// space.
+/// A read of a waiting page is answered from memory, while the page waits for others and while it
+/// waits for space.
 #[test]
 fn a_read_of_what_waits_finds_it_in_memory() {
     let drive = drive(&quarters(&["ftl.program-wait=1ms"]));
@@ -204,7 +204,7 @@ fn who_wants_to_be_safe_waits_for_a_program_and_no_longer() {
     }
 }
 
-/// A buffer smaller than what could wait in it goes on: what waits is programmed as it is.
+/// A buffer smaller than a program unit goes on: the waiting pages are programmed as they are.
 #[test]
 fn a_buffer_that_is_smaller_than_a_program_unit_goes_on() {
     let small = drive(&quarters(&["buffer.size=8KiB", "host.mode=queue-depth"]));
@@ -215,8 +215,8 @@ fn a_buffer_that_is_smaller_than_a_program_unit_goes_on() {
 
 // ── Reads ───────────────────────────────────────────────────────────────────────────────────────
 
-/// One sensing for what a request wants of a page; the channel carries what was asked for. 16 KiB take
-/// 20.48 us at 800 MB/s, a quarter of that 5.12.
+/// One sensing for all that a request reads of a page; the channel carries the requested units. 16
+/// KiB take 20.48 us at 800 MB/s, a quarter of that 5.12.
 #[test]
 fn a_request_reads_a_page_once_and_gets_what_it_asked_for() {
     let own = [
@@ -252,8 +252,8 @@ fn reads_of_what_holds_nothing_use_all_dies() {
     }
 }
 
-/// Collection reads what is valid of a page at once. Of every page one quarter is written over, so
-/// each victim's pages have three valid quarters, or none where all was moved.
+/// Collection reads all valid units of a page at once. Of every page one quarter is written over,
+/// so each victim's pages have three valid quarters, or none where all was moved.
 #[test]
 fn collection_senses_a_page_once() {
     let own = [
@@ -505,7 +505,7 @@ fn planes_are_erased_together() {
     );
 }
 
-// ── What is refused ─────────────────────────────────────────────────────────────────────────────
+// ── Refused settings ────────────────────────────────────────────────────────────────────────────
 
 /// A user who wants the model of the cells reads which settings it needs, and these are all.
 #[test]
@@ -641,7 +641,8 @@ fn small_writes_cost_whole_units() {
     for (unit, in_page) in [(16, 4_u32), (32, 2), (64, 1)] {
         let (blocks, pages) = (1024, 64_u32);
         let slots = in_page * pages;
-        // As `waf.rs` counts what takes part: one free block, the host's and half of that of moves do not.
+        // As `waf.rs` counts the blocks that take part: one free block, the host's and half of that
+        // of moves do not.
         let taking_part = (f64::from(blocks) - 2.5) * f64::from(slots);
         let logical = (taking_part * 0.85).round();
         let mapping = format!("ftl.mapping-unit={unit}KiB");

@@ -2,8 +2,8 @@
 //!
 //! The formulas are mean-field limits (Van Houdt, SIGMETRICS 2013; Desnoyers, SYSTOR 2012): many
 //! blocks, each page of the address space overwritten with the same rate. ρ = U / T is the share of
-//! the T physical pages that hold the U logical ones, and T counts what takes part in garbage
-//! collection only ([`Array::taking_part`]).
+//! the T physical pages that hold the U logical ones. T counts only pages that take part in garbage
+//! collection ([`Array::taking_part`]).
 //!
 //! `cargo test --features verify` adds every cell of the table and the Monte Carlo rows.
 
@@ -382,9 +382,9 @@ fn the_size_of_a_page_does_not_matter() {
 
 #[test]
 fn many_planes_are_as_good_as_one() {
-    // Pages go to whichever plane is free, so the planes' shares of the data wander, by about
-    // 0.4 % of themselves here. That is 5 % of the least spare space below, and a plane with less
-    // of it loses more than one with as much more wins: 0.3 % in all.
+    // Pages go to a plane that is free, so the planes' shares of the data wander, by about 0.4 % of
+    // themselves here. That is 5 % of the least spare space below, and a plane with less of it
+    // loses more than one with as much more wins: 0.3 % in all.
     let many = Array { planes: 8, blocks_per_plane: 512, pages_per_block: 64, gc: (2, 2) };
     let deep = Array { gc: (3, 6), ..many };
     for (array, spare, victim) in [

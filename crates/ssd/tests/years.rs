@@ -30,7 +30,8 @@ fn a_part_of_modern_tlc_is_modern_tlc_small() {
     close("spare", part.spare_factor, preset("modern-tlc").spare_factor, 1e-6);
 }
 
-/// Every preset is divided down to what can be simulated, or to single dies, and stays legal.
+/// Every preset is divided down to a size that can be simulated, or to single dies, and stays
+/// legal.
 #[test]
 fn parts_of_presets_are_small_and_have_the_same_spare() {
     for (name, _) in presets() {
@@ -58,7 +59,7 @@ const LARGE: [&str; 10] = [
     "reliability.endurance=3000",
 ];
 
-/// The law: whatever is written, the part has the write amplification and the years of the whole.
+/// The law: under every workload, the part has the write amplification and the years of the whole.
 #[test]
 fn a_part_has_the_write_amplification_of_the_whole() {
     for (pattern, own) in [
@@ -108,7 +109,7 @@ fn the_years_of_a_long_run_lie_within_those_of_a_short_one() {
         let settings = [&LARGE[..], &["geometry.channels=1"], own].concat();
         let long = drive(&[&settings[..], &["workload.requests=800000"]].concat());
         let long = years(&long, pattern, usize::MAX);
-        // `in_order`: what was filled and never aged keeps a state of its own.
+        // `in_order`: pages that were filled and never aged keep a state of their own.
         let written = number(&long["waf"]) * 4096.0;
         let flash = 2.0 * 160.0 * 64.0 * 4096.0;
         let truth = 3000.0 * flash / (written * 100.0 * 86_400.0 * 365.0);

@@ -26,7 +26,8 @@ pub(crate) fn in_time(batch: &[Request], name: &str, hint: &str) -> Result<(), T
 
 /// Speeds up requests, which are in order: each comes at its time divided by `speed`.
 ///
-/// # Errors One comes later than the clock goes; the error has `name`.
+/// # Errors
+/// One comes later than the clock goes; the error has `name`.
 pub fn at_speed(batch: &mut [Request], speed: f64, name: &str) -> Result<(), TraceError> {
     if (speed - 1.0).abs() < f64::EPSILON {
         return Ok(());

@@ -168,7 +168,7 @@ class Experiment:
         return short
 
     def scaled(self, scale: str) -> Self:
-        """The experiment with every drive scaled down (`"1/16"`), whatever its blocks say."""
+        """The experiment with every drive scaled down (`"1/16"`), for any `scale` of its blocks."""
         other = type(self).__new__(type(self))
         blocks = [_unscaled(block) for block in self.data.get("runs", [])]
         data = _unscaled(self.data) | {"scale": scale} | ({"runs": blocks} if blocks else {})

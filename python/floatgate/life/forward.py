@@ -65,7 +65,7 @@ def fast_forward(
             where bursts within them do not matter.
         bins: Spans of the series.
         epochs: Rows of the table of epochs, at most.
-        periods: The first period to be kept by itself, and how many.
+        periods: The first period to be kept by itself, and the number of such periods.
         policy: Policies by family, as for `run`; this function is about those of `throttle`.
         set: Settings by key, as for `run`.
         seed: The seed of the run that measures `waf` and `page_write`.

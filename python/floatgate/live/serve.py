@@ -74,7 +74,7 @@ def serve(
         The result, as `run` gives it; `timing.live` says how it was served.
 
     Raises:
-        InputError: The drive, a setting, a policy or a place is wrong; the message says where.
+        InputError: The drive, a setting, a policy or a place is wrong; the message gives the place.
     """
     if begins_full(drive, policy, set):
         set = [*pairs(set), "precondition.fill=full"]

@@ -66,7 +66,7 @@ def run(
 
     Raises:
         InputError: The drive, a setting, a policy or the workload is wrong, or the run cannot
-            be stored; the message says where.
+            be stored; the message gives the place.
     """
     return simulated(
         drive,

@@ -388,7 +388,7 @@ fn is_negated_itself(cond: &Expr) -> bool {
     }
 }
 
-/// Room taken ahead, memory asked for ahead: what only makes it quicker.
+/// Memory reserved ahead or loaded ahead: calls that only save time.
 fn is_hint(name: &syn::Ident) -> bool {
     name == "reserve" || name.to_string().starts_with("prefetch")
 }

@@ -1,7 +1,7 @@
 //! The information of a sensed cell about a bit: the channel between a page as written and as read.
 //!
-//! The threshold voltage itself is never seen. References sort a cell into one of a few ranges, and
-//! what a range says is the ratio of the probabilities with which a 0 and a 1 fall into it.
+//! The threshold voltage itself is never seen. References sort a cell into one of a few ranges. The
+//! value of a range is the ratio of the probabilities with which a 0 and a 1 fall into it.
 
 use kernel::Rng;
 use nand::physics::{Cell, mean_upper_tail, upper_tail};
@@ -51,8 +51,8 @@ impl Channel {
         Self::boundary_at(rber, &references(sensings, spacing, from))
     }
 
-    /// A page of a cell, each of its boundaries sensed `sensings` times, where what the other pages
-    /// hold is as good as random. `shift` moves all references down from the middle between levels
+    /// A page of a cell, each of its boundaries sensed `sensings` times, with data as good as
+    /// random on the other pages. `shift` moves all references down from the middle between levels
     /// as programmed, in volts.
     pub fn page(worn: &Worn, sensings: u32, spacing: Spacing, shift: f64) -> Self {
         let at = |offsets: &[f64]| worn.channel(offsets, shift);
@@ -106,8 +106,8 @@ impl Channel {
         self.ranges.iter().map(ratio).collect()
     }
 
-    /// The ratios as whole numbers of `unit`, at most `largest` either way: what a controller
-    /// would have in a table.
+    /// The ratios as whole numbers of `unit`, at most `largest` either way, as in a table of a
+    /// controller.
     pub fn table(&self, unit: f64, largest: i8) -> Vec<i8> {
         let limit = f64::from(largest);
         self.ratios().iter().map(|r| (r / unit).round().clamp(-limit, limit) as i8).collect()

@@ -181,9 +181,9 @@ impl Code {
 
     /// Fills in the parity of a word whose data are there.
     ///
-    /// All rows together have each column of the double diagonal twice, and the outer circulants
-    /// of the first, so that what is left is the first column of parity itself. The others follow
-    /// from row to row.
+    /// All rows together have each column of the double diagonal twice, and the outer circulants of
+    /// the first. So the rest is the first column of parity itself. The others follow from row to
+    /// row.
     pub fn encode(&self, word: &mut [u8]) {
         let z = self.z;
         assert_eq!(word.len(), self.bits(), "a word has {} bits", self.bits());
@@ -198,8 +198,8 @@ impl Code {
         for sum in sums.chunks_exact(z) {
             add_turned(&mut word[first..first + z], sum, 0);
         }
-        // Row i says what column i + 1 of the parity is: the sum so far and the first column,
-        // where the row has it.
+        // Row i gives column i + 1 of the parity: the sum so far and the first column, if the row
+        // has it.
         let mut carry = vec![0_u8; z];
         for (i, row) in self.rows.iter().enumerate().take(self.rows.len() - 1) {
             add_turned(&mut carry, &sums[i * z..][..z], 0);

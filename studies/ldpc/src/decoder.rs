@@ -1,8 +1,8 @@
 //! The decoder: layered normalised min-sum on bytes, one lane for each row of a circulant.
 //!
-//! Layered: a row of circulants takes in at once what the rows before it found (Hocevar
-//! 2004). Normalised: the least magnitude stands in for the sum-product rule and is scaled down,
-//! because it overrates (Chen and Fossorier, 2002).
+//! Layered: a row of circulants at once takes in the results of the rows before it (Hocevar 2004).
+//! Normalised: the least magnitude stands in for the sum-product rule and is scaled down, because
+//! it overrates (Chen and Fossorier, 2002).
 
 use crate::Code;
 
@@ -44,7 +44,7 @@ pub struct Decoder<'a> {
     said: Vec<i8>,
     /// The belief of every bit, positive for 0.
     belief: Vec<i8>,
-    /// Of one row of circulants: what its bits say to it, without its own share.
+    /// Of one row of circulants: the messages of its bits, without its own share.
     heard: Vec<i8>,
     /// Odd parity, in the sign.
     parity: Vec<i8>,
@@ -66,7 +66,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Decodes a word of log-likelihood ratios, positive for 0, in any unit; what it came to is in
+    /// Decodes a word of log-likelihood ratios, positive for 0, in any unit; the result is in
     /// [`bit`](Self::bit).
     pub fn decode(&mut self, read: &[i8]) -> Outcome {
         self.belief.copy_from_slice(read);
@@ -149,7 +149,7 @@ fn less(heard: &mut [i8], belief: &[i8], said: &[i8]) {
     }
 }
 
-/// `N` checks that lie side by side: from what their bits say to what they answer. Afterwards
+/// `N` checks that lie side by side: from the messages of their bits to the answers. Afterwards
 /// `heard` has the new beliefs.
 #[inline(always)]
 fn check<const N: usize>(heard: &mut [i8], said: &mut [i8], z: usize, lane: usize, how: &Settings) {

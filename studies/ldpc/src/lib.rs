@@ -1,8 +1,8 @@
 //! A low-density parity-check code of flash size and its soft decoder, run over the channel of a
 //! sensed cell. It measures the raw bit error rate that can be corrected, by the amount of sensing.
 //!
-//! `docs/ldpc.md` has what was measured. Nothing of a simulated drive uses this crate: a drive looks
-//! up limits ([`nand::physics::Ldpc`]), and here is where such limits come from.
+//! `docs/ldpc.md` has the measured values. Nothing of a simulated drive uses this crate: a drive
+//! looks up limits ([`nand::physics::Ldpc`]), and here is where such limits come from.
 //!
 //! ```
 //! use floatgate_ldpc::{Channel, Code, Quantised, Settings, Shape, Spacing, Trial};

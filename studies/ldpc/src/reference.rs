@@ -1,12 +1,12 @@
-//! A decoder that is plain to see: no lanes, no bytes. It is what the fast one is measured
-//! against, and how much quantising and the min-sum rule cost is found with it.
+//! A decoder that is plain to see: no lanes, no bytes. The fast one is measured against it, and it
+//! shows how much quantising and the min-sum rule cost.
 
 use crate::{Code, Outcome};
 
 /// How a check answers.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Rule {
-    /// Exactly what the other bits say of this one: tanh(x/2) of the answer is the product of
+    /// Exactly the other bits' message about this one: tanh(x/2) of the answer is the product of
     /// theirs.
     SumProduct,
     /// The least magnitude of the others, times a factor.
@@ -16,7 +16,7 @@ pub enum Rule {
 /// The order of messages.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Schedule {
-    /// Every check hears what the checks before it said in this round.
+    /// Every check takes in the messages of the checks before it in this round.
     Layered,
     /// All checks answer at once.
     Flooding,
@@ -90,7 +90,7 @@ fn phi(x: f64) -> f64 {
     -(x.clamp(1e-12, 40.0) / 2.0).tanh().ln()
 }
 
-/// The answer to each bit from what the others say.
+/// The answer to each bit from the messages of the others.
 fn answer(rule: Rule, heard: &[f64], answers: &mut Vec<f64>) {
     answers.clear();
     let negative = heard.iter().filter(|x| **x < 0.0).count() % 2 == 1;

@@ -1,4 +1,4 @@
-//! The families of policies: the question that each answers, and what with.
+//! The families of policies: the question that each answers, and the facts that it is given.
 
 use super::{Access, Watch};
 use crate::{
@@ -43,9 +43,9 @@ pub struct LevelTimes {
     pub read: Each<Level, Dur>,
 }
 
-/// How often each page will be read between two writes: what no drive can know. For each page in
-/// order, the reads before its first write, after that write, after the next, and so on; counts
-/// end at 255.
+/// The reads of each page between two writes, which a real drive cannot know in advance. For each
+/// page in order, the reads before its first write, after that write, after the next, and so on;
+/// counts end at 255.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Future {
     /// The index of each page's first count, and at the end the number of counts.
@@ -91,8 +91,8 @@ pub trait Cost: Watch {
     }
     /// Tells the policy the costs of the levels on this drive. Called once, before anything else.
     fn learn_times(&mut self, _: &LevelTimes) {}
-    /// Whether every read and every write takes the time of its cheapest level, which no device
-    /// can do: a bound.
+    /// Whether every read and every write takes the time of its cheapest level. No device can do
+    /// this; the result is a bound.
     fn is_ideal(&self) -> bool {
         false
     }
@@ -100,12 +100,13 @@ pub trait Cost: Watch {
     fn wants_future(&self) -> bool {
         false
     }
-    /// The future, where it was asked for, before the run.
+    /// The future of the run, given before it to a policy that wants it.
     fn foresee(&mut self, _: Arc<Future>) {}
     /// A host access in order of arrival (with [`Interests::ACCESS`]); `stored` is the level of
     /// the page's current copy.
     fn follow(&mut self, _: &Access, _stored: Option<Level>) {}
-    /// A die is idle: a page on it to write anew, if any. The FTL drops it if it is unmapped.
+    /// Asked when a die is idle: a page on it to write anew, if any. The FTL drops the answer if
+    /// the page is unmapped.
     fn rewrite(&mut self, _die: DieId, _view: &FtlView<'_>) -> Option<Lpn> {
         None
     }
@@ -118,7 +119,7 @@ pub trait Cost: Watch {
 /// The facts from which a throttle plans a life.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Life {
-    /// All flash, in bytes: what one program/erase cycle of every block programs.
+    /// Size of all flash, in bytes. One program/erase cycle of every block programs this amount.
     pub raw_bytes: u64,
     /// A page, in bytes.
     pub page_bytes: u64,
@@ -126,7 +127,7 @@ pub struct Life {
     pub cycles: u32,
     /// How it recovers between cycles.
     pub recovery: Recovery,
-    /// Whether the host sends later requests later by what earlier ones were held back. If not,
+    /// Whether the host sends later requests later when the throttle delays earlier ones. If not,
     /// they arrive as they would have without a throttle.
     pub pushes_back: bool,
 }
@@ -146,7 +147,7 @@ pub trait Throttle: Watch {
     fn active(&self) -> bool;
 }
 
-/// Family **read-disturb**: what moves where when a block nears its read limit?
+/// Family **read-disturb**: which pages move, and where to, when a block nears its read limit?
 #[allow(unused_variables)]
 pub trait ReadDisturb: Watch {
     /// Host reads that a block of this mode endures; `None`: no limit. The FTL asks once for each
@@ -170,21 +171,21 @@ pub trait ReadDisturb: Watch {
     fn role_names(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Slots of each plane that its blocks keep from data: what a legal drive needs as spare beside
-    /// what garbage collection needs.
+    /// Slots of each plane that its blocks keep from data. A legal drive needs them as spare, in
+    /// addition to the spare for garbage collection.
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
         0
     }
-    /// Whether garbage collection leaves a block alone as long as others gain. Asked of blocks with
-    /// a role of the policy's own, which wear levelling leaves alone in any case.
+    /// Whether garbage collection leaves a block alone as long as others gain. The FTL asks only
+    /// for blocks with a role of the policy's own; wear levelling leaves those alone in any case.
     fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
         false
     }
-    /// Whether a block may be reprogrammed now; if so it will be.
+    /// Whether a block may be reprogrammed now. If so, the FTL reprograms it.
     fn may_reprogram(&mut self, view: &FtlView<'_>, block: BlockId) -> bool {
         true
     }
-    /// A block's read counter begins anew, because [`Step::ResetReads`] said so.
+    /// A block's read counter begins anew, because of [`Step::ResetReads`].
     fn on_reset(&mut self, block: BlockId, now: Time) {}
     /// A block was reprogrammed in place.
     fn on_reprogrammed(&mut self, block: BlockId, now: Time) {}
@@ -208,14 +209,14 @@ pub trait ReadDisturb: Watch {
 /// The page that a write takes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Pick {
-    /// This slot of the open block, at or after its pointer; slots passed over are given up.
+    /// This slot of the open block, at or after its pointer. The slots before it are given up.
     Slot(u32),
-    /// One of a block opened in this one's place, whose remaining slots are given up. Only where
+    /// A slot of a new block. The remaining slots of the open block are given up. Allowed only if
     /// [`WritePoint::may_open`].
     NextBlock,
 }
 
-/// The destination of a write without further choice.
+/// The next slot that a write takes if the policy makes no choice.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct WritePoint {
     /// The open block.
@@ -224,8 +225,8 @@ pub struct WritePoint {
     pub next: u32,
     /// Whether the plane can lend another block without its reserve.
     pub may_open: bool,
-    /// Whether the plane has its reserve: without it, what garbage collection is about to move
-    /// needs every slot of the open block.
+    /// Whether the plane has its reserve. Without it, garbage collection needs every slot of the
+    /// open block for its next moves.
     pub reserved: bool,
 }
 
@@ -244,12 +245,12 @@ pub trait PageChoice: Watch {
     }
     /// The id of the first of them; the others follow.
     fn learn_streams(&mut self, first: StreamId) {}
-    /// That of them which only urgent writes go to, if there is one. Asked after
+    /// The one of them that takes only urgent writes, if there is one. Asked after
     /// [`PageChoice::learn_streams`].
     fn urgent_stream(&self) -> Option<StreamId> {
         None
     }
-    /// The free block that garbage collection opens, if that matters.
+    /// The rule by which garbage collection opens a free block, if the policy needs one.
     fn gc_pick(&self) -> Option<FreePick> {
         None
     }
@@ -317,9 +318,10 @@ pub struct HostDest {
 pub trait Placement: Watch {
     /// A plane with room (`load.writable`) for this page; `None` when the page must wait.
     fn place(&mut self, load: &Load<'_>, lpn: Lpn, prio: Prio) -> Option<HostDest>;
-    /// A plane for data that was there before the run: spread evenly, without looking at load.
+    /// A plane for data that was there before the run. Pages are spread evenly, without regard to
+    /// load.
     fn spread(&mut self, lpn: Lpn) -> PlaneId;
-    /// Whether a page may go to any plane, or only to the one that its number says.
+    /// Whether a page may go to any plane, or only to the one given by its number.
     fn is_free(&self) -> bool;
 }
 
@@ -343,10 +345,10 @@ pub trait Wear: Watch {
 
 /// Family **order**: which flash operation goes next on a free die?
 pub trait Order: Watch {
-    /// The position in `heads` of the lane to serve. `heads` holds the first operation of each
-    /// lane that is not empty; never empty itself. Hazards stay with the scheduler.
+    /// The position in `heads` of the lane to serve. `heads` holds the first operation of each lane
+    /// that is not empty, and has at least one. Hazards stay with the scheduler.
     fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
-    /// Whether it always serves what came first. Then it is not asked.
+    /// Whether it always serves the operation that came first. Then it is not asked.
     fn is_first_come(&self) -> bool {
         false
     }
@@ -354,18 +356,18 @@ pub trait Order: Watch {
     fn uses_priority(&self) -> bool {
         false
     }
-    /// The same, asked instead where the policy watches waits: `waits` has that of each head.
+    /// The same, asked instead if the policy watches waits: `waits` has the wait of each head.
     fn pick_by_waits(&mut self, heads: &[OpView], _waits: &[Waited], now: Time) -> usize {
         self.pick(heads, now)
     }
-    /// Whether it looks at how long operations have waited.
+    /// Whether it needs to know how long operations have waited.
     fn watches_waits(&self) -> bool {
         false
     }
-    /// Whether a host read that has come interrupts the program or erase that runs on its die,
-    /// which had waited `waited`. The die asks if it can be interrupted. The running operation is
-    /// then among the heads, beside reads of the host alone. The number of reads is counted only if
-    /// waits are watched.
+    /// Whether a host read that has come interrupts the program or erase that runs on its die.
+    /// `waited` is the wait of the running operation. The policy is asked only if the die can be
+    /// interrupted. The running operation is then among the heads, next to reads of the host alone.
+    /// The number of reads is counted only if waits are watched.
     fn may_suspend(
         &mut self,
         _running: &OpView,

@@ -12,8 +12,8 @@ use crate::{FtlView, Lpn, Plan, Role, StreamId};
 use kernel::{Prio, Time};
 use nand::{BlockId, Geometry, Level, Ppn, Source, Store, Tag};
 
-/// The policies of one drive as types: static where they are built in, with a variant for a
-/// user's own.
+/// The policies of one drive as types. Built-in policies are static, with a variant for a user's
+/// own.
 pub trait PolicyTypes: 'static {
     /// The memory of the cells.
     type Store: Store;
@@ -65,8 +65,8 @@ impl<K: PolicyTypes> Policies<K> {
         self.each_as(|_, w| f(w));
     }
 
-    /// The same, with the source that the operations of a family's plans count as. The families
-    /// without a source of their own want data written elsewhere, as the cost policy does.
+    /// The same, with the source under which the operations of a family's plans are counted.
+    /// Families without a source of their own count as re-writes.
     pub fn each_as(&mut self, mut f: impl FnMut(Source, &mut dyn Watch)) {
         f(Source::Rewrite, &mut self.cost);
         f(Source::Rewrite, &mut self.throttle);
@@ -167,7 +167,8 @@ pub trait Watch: Send {
     /// A slot was programmed at a level.
     fn on_program(&mut self, lpn: Lpn, ppn: Ppn, level: Level, tag: Tag, now: Time) {}
 
-    /// A slot lost its data to a newer copy, a move or a trim; `gain` is the block's now.
+    /// A slot lost its data to a newer copy, a move or a trim. `gain` is the block's gain
+    /// afterwards.
     fn on_invalidate(&mut self, block: BlockId, gain: u32, now: Time) {}
 
     /// A page was moved.
@@ -182,12 +183,12 @@ pub trait Watch: Send {
     /// A block was erased, or begins its next life without an erase.
     fn on_erase(&mut self, block: BlockId, now: Time) {}
 
-    /// When the policy wants to be woken.
+    /// The time at which the policy wants to be woken.
     fn next_timer(&self) -> Option<Time> {
         None
     }
 
-    /// The time asked for has come.
+    /// The time of [`Watch::next_timer`] has come.
     fn on_timer(&mut self, view: &FtlView<'_>, now: Time, plan: &mut Plan) {}
 
     /// The actions of the policy, as named counts for the report.

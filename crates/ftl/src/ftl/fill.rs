@@ -7,11 +7,11 @@ use nand::{PlaneId, Source, Store, Tag};
 
 type Page<K> = <<K as PolicyTypes>::Store as Store>::Page;
 
-/// Pages that were given their planes and have no slots yet.
+/// Pages with a plane and without a slot yet.
 struct Later {
     /// Of each plane.
     pages: IndexVec<PlaneId, Vec<Lpn>>,
-    /// How many more may wait for each plane, where that is known.
+    /// The number of further pages that may wait for each plane, if known.
     room: IndexVec<PlaneId, Option<u32>>,
     /// Planes for which some wait.
     planes: Vec<PlaneId>,
@@ -19,7 +19,7 @@ struct Later {
 }
 
 impl Later {
-    /// The greatest number that waits. Their facts fit a cache.
+    /// The most pages that wait. Their facts fit a cache.
     const MOST: usize = 1 << 16;
 
     fn new(planes: usize) -> Self {
@@ -33,8 +33,8 @@ impl Later {
 }
 
 impl<K: PolicyTypes> Ftl<K> {
-    /// Gives a page its slot in a plane of the placement's choosing, regardless of load, and
-    /// programs it at once. `false`: there is no room.
+    /// Gives a page its slot in a plane that the placement policy chooses, regardless of load, and
+    /// programs it at once. Returns `false` if there is no space.
     #[inline(always)] // every page that is aged comes by
     pub fn write_now(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
@@ -49,7 +49,7 @@ impl<K: PolicyTypes> Ftl<K> {
         written
     }
 
-    /// The plane of a page before the run, or its set.
+    /// The plane of a page before the run, or its set of planes.
     #[inline]
     pub(crate) fn spread(&mut self, lpn: Lpn) -> PlaneId {
         let plane = self.policies.placement.spread(lpn);
@@ -75,8 +75,8 @@ impl<K: PolicyTypes> Ftl<K> {
         false
     }
 
-    /// Writes different pages that hold nothing yet, as [`Ftl::write_now`] does one after the other, and
-    /// to the same end. `Err`: there is no room for this one.
+    /// Writes different pages that hold nothing yet. The result is that of [`Ftl::write_now`] for
+    /// one after the other. Returns the page for which there is no space as `Err`.
     ///
     /// Planes take turns, so neighbouring pages lie far apart. Pages that neither open nor close a
     /// block change only their own slots, so they may be written in any order. The pages of a plane
@@ -151,7 +151,8 @@ impl<K: PolicyTypes> Ftl<K> {
 
     // ── Several pages by one command ────────────────────────────────────────────────────────────
 
-    /// Takes a page. `false`: its buffer is full, and flash has no space for it.
+    /// Takes a page into its buffer. Returns `false` if the buffer is full and flash has no space
+    /// for it.
     fn buffer_page(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         let (at, unit) = (self.program_buffer_of(lpn), self.space.unit());
         let known = self.buffered[at].write(lpn, data);
@@ -163,7 +164,7 @@ impl<K: PolicyTypes> Ftl<K> {
         flushed
     }
 
-    /// Forgets a page that was given up; whether it was there.
+    /// Forgets a page that was trimmed. Returns whether it was there.
     pub(crate) fn forget_buffered(&mut self, lpn: Lpn) -> bool {
         let at = self.program_buffer_of(lpn);
         self.buffered[at].remove(lpn).is_some()

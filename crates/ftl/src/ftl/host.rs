@@ -9,9 +9,9 @@ use kernel::{BitSet, Idx, Prio, Time};
 use nand::{BlockId, Level, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
 
 impl<K: PolicyTypes> Ftl<K> {
-    /// Gives a host write its slot and points the map there. Returns the program, which comes back through
-    /// [`Ftl::concluded`]. `None`: no plane that may take the page has room; it must wait
-    /// until [`Ftl::take_freed`] says so.
+    /// Gives a host write its slot and points the map there. Returns the program, which comes back
+    /// through [`Ftl::concluded`]. Returns `None` if no plane that may take the page has space; the
+    /// write then waits for [`Ftl::take_freed`].
     #[inline(always)] // every write of the host comes by
     pub fn write(
         &mut self,
@@ -120,9 +120,9 @@ impl<K: PolicyTypes> Ftl<K> {
             || (self.answers.priority && self.answers.urgent == Some(stream))
     }
 
-    /// The block at its read limit that a logical page lies in: the page is not read there. It may
-    /// have another place, and its block begin anew, when [`Ftl::take_relieved`] says so, or when a
-    /// job has written the page elsewhere.
+    /// The block at its read limit that holds a logical page, which is not read there.
+    /// [`Ftl::take_relieved`] reports that the block begins anew. The page may also get another
+    /// place, when a job has written it elsewhere.
     #[inline]
     pub fn blocked(&self, lpn: Lpn) -> Option<BlockId> {
         if !self.reads.are_counted() {
@@ -143,15 +143,15 @@ impl<K: PolicyTypes> Ftl<K> {
         std::mem::take(&mut self.reads.unblocked)
     }
 
-    /// From now on [`Ftl::take_left`] has pages, or has none.
+    /// From now on [`Ftl::take_left`] collects pages, or collects none.
     #[cold]
     pub fn await_limits(&mut self, awaited: bool) {
         self.reads.awaited = awaited;
         self.reads.left.clear();
     }
 
-    /// The pages that were in a block at its read limit, and may not be any more: they have another place,
-    /// or none, or the block has left its limit. A page may be there more than once.
+    /// The pages that were in a block at its read limit and may have left it. They have another
+    /// place, or none, or the block has left its limit. A page may be listed more than once.
     #[cold]
     pub fn take_left(&mut self) -> Vec<Lpn> {
         std::mem::take(&mut self.reads.left)
@@ -165,7 +165,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// A block is about to leave its limit with all that it has.
+    /// A block is about to leave its limit with all its pages.
     #[cold]
     pub(crate) fn note_relief(&mut self, block: BlockId) {
         let mut slot = self.map.next_valid(block, 0).filter(|_| self.reads.awaited);
@@ -175,8 +175,8 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// Lets in a host read; `None`: the page lies nowhere. Its block is not erased before
-    /// [`Ftl::concluded`]. The page must not be [`Ftl::blocked`].
+    /// Lets in a host read. Returns `None` if the page is not mapped. Its block is not erased
+    /// before [`Ftl::concluded`]. The page must not be [`Ftl::blocked`].
     #[inline(always)] // every read of the host comes by
     pub fn read(&mut self, lpn: Lpn, prio: Prio, now: Time) -> Option<Operation> {
         let ppn = self.pin(lpn)?;
@@ -190,8 +190,8 @@ impl<K: PolicyTypes> Ftl<K> {
         Some(self.host_operation(Verb::Read, Slots::one(ppn), prio))
     }
 
-    /// The same for a page that is read with another of its physical page, which was let in: that is
-    /// one read of the block.
+    /// The same for a page that is read together with another of its physical page: both are one
+    /// read of the block.
     #[inline]
     pub fn read_along(&mut self, lpn: Lpn, prio: Prio) -> Option<Operation> {
         let ppn = self.pin(lpn)?;
@@ -229,12 +229,12 @@ impl<K: PolicyTypes> Ftl<K> {
         self.levels.constant.is_some() && self.space.plain
     }
 
-    /// Takes an operation on a page of the host, or of the write buffer, back that was carried out. `data`:
-    /// what a program has written. Returns what a read has found.
+    /// Takes back a finished operation on a page of the host or of the write buffer. `data`: the
+    /// data of a program. Returns the data of a read.
     ///
     /// # Panics
     ///
-    /// It has failed: what then is to be done is not decided yet.
+    /// The operation has failed: the FTL has no reaction to failed operations yet.
     #[inline(always)] // every operation of the host comes by
     pub fn concluded(
         &mut self,
@@ -337,7 +337,8 @@ impl<K: PolicyTypes> Ftl<K> {
         assert!(programmed <= self.space.unit(), "a command programmed {programmed} slots");
     }
 
-    /// A host access, in order of arrival: for policies that watch. It is only evaluated if some do.
+    /// A host access, in order of arrival, for policies that watch. The argument is evaluated only
+    /// if some do.
     #[inline]
     pub fn host_access(&mut self, access: impl FnOnce() -> Access) {
         if self.answers.interests.has(Interests::ACCESS) {
@@ -353,7 +354,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.policies.cost.follow(access, stored);
     }
 
-    /// Tells the policies what happened. Cold, so that a drive on which nobody watches has one
+    /// Tells the policies about an event. Cold, so that a drive on which no policy watches has one
     /// test here and no code.
     #[cold]
     #[inline(never)]
@@ -394,7 +395,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// The earliest time that a policy wants to be woken at.
+    /// The earliest time at which a policy wants to be woken.
     pub fn next_timer(&mut self) -> Option<Time> {
         if !self.answers.interests.has(Interests::TIMER) {
             return None;
@@ -455,7 +456,7 @@ impl<K: PolicyTypes> Ftl<K> {
             self.levels.set(ppn, level);
             return level;
         }
-        // The finest that is asked for any page holds for all that the command programs.
+        // The finest level requested for any page holds for all pages that the command programs.
         let (first, asked) = (slot - slot % unit, level);
         let level = if slot == first { level } else { level.min(self.levels.get(ppn)) };
         for slot in first..first + unit {

@@ -1,5 +1,5 @@
-//! Look-up, binding and removal of a host page. Nothing else changes the map for the host. A map
-//! that has to be fetched first would wait here.
+//! Look-up, binding and removal of a host page. Nothing else changes the map for the host. With a
+//! map on flash, the wait for its entries would be here.
 
 use super::Ftl;
 use crate::{Interests, Lpn, Map, PolicyTypes};
@@ -13,8 +13,8 @@ impl<K: PolicyTypes> Ftl<K> {
         &self.map
     }
 
-    /// A good part of the drive is going to be written, so its memory may as well come in large pages.
-    /// Changes no result.
+    /// Much of the drive will be written, so its memory may as well come in large pages. Changes no
+    /// result.
     pub fn expect_many_writes(&self) {
         self.map.ask_for_large_pages();
     }
@@ -25,7 +25,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.map.lookup(lpn)
     }
 
-    /// Asks for what says that the slot of a page is valid: the page is to be written over.
+    /// Loads the bit of a page's slot into the processor's cache: the page is to be written over.
     #[inline]
     pub fn prefetch_copy(&self, lpn: Lpn) {
         if let Some(ppn) = self.map.lookup(lpn) {
@@ -46,7 +46,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// Deallocates a logical page; whether it was mapped.
+    /// Deallocates a logical page. Returns whether it was mapped.
     pub fn trim(&mut self, lpn: Lpn, now: Time) -> bool {
         let buffered = self.space.unit() > 1 && self.forget_buffered(lpn);
         let Some(old) = self.map.unbind(lpn) else { return buffered };

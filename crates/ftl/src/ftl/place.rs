@@ -1,4 +1,4 @@
-//! Slots for pages: streams and frontiers as policies want them, blocks that open and close.
+//! Slots for pages: streams and frontiers as policies choose them, blocks that open and close.
 
 use crate::{
     Ftl, FtlView, Interests, Lpn, NextLife, PageChoice, Pick, PolicyTypes, ReadDisturb, StreamId,
@@ -8,8 +8,8 @@ use kernel::{Prio, Time};
 use nand::{BlockId, Mode, PlaneId, Ppn, Source, Tag};
 
 impl<K: PolicyTypes> Ftl<K> {
-    /// Takes the next slots of a stream's frontier in a plane, those that one command programs, opening a
-    /// block if need be; the first of them.
+    /// Takes the next slots of a stream's frontier in a plane, as many as one command programs, and
+    /// opens a block if necessary. Returns the first slot.
     #[inline]
     pub(crate) fn allocate(
         &mut self,
@@ -127,8 +127,8 @@ impl<K: PolicyTypes> Ftl<K> {
         let block = self.space.geometry.superblock_of(block);
         let next = match self.next_life(block) {
             NextLife::Erase(mode) => mode,
-            // An erase provides what a second generation adds, and more. So a block ranks by that
-            // in either case.
+            // An erase provides all slots that a second generation adds, and more. So a block ranks
+            // by that in either case.
             NextLife::SecondGeneration => Mode::Wom1,
         };
         self.space.close(block, next);
@@ -139,7 +139,7 @@ impl<K: PolicyTypes> Ftl<K> {
     }
 
     /// A block that is complete in its first generation begins its second: it joins its plane's
-    /// free blocks with what it keeps.
+    /// free blocks with its data.
     #[cold]
     pub(crate) fn next_generation(&mut self, block: BlockId, why: Tag, now: Time) {
         if self.space.next_generation(block) {
@@ -161,7 +161,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.freed(block, now);
     }
 
-    /// Operations that wait for space may continue.
+    /// Wakes operations that wait for space.
     fn freed(&mut self, block: BlockId, now: Time) {
         let plane = self.space.set_of(block);
         if self.jobs.pace.is_kept() && self.space.writable.get(plane.as_u32() as usize) {
@@ -174,7 +174,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// A block has something to gain: if its plane looked for that in vain, it looks again.
+    /// A block has something to gain. If its plane searched in vain before, it searches again.
     #[inline(always)] // one test, as long as no plane has no victim
     pub(crate) fn note_victim(&mut self, block: BlockId) {
         if self.space.any_has_no_victim()

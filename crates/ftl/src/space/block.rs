@@ -2,7 +2,8 @@
 //!
 //! Blocks of a superblock are opened, collected and erased together. So state, role, stream, age
 //! and valid pages are those of the superblock. Its first block holds them, and any of its blocks
-//! may be asked; all of them have the state, which is asked most. Slots given away and reads on their way are those of the block alone.
+//! may be asked. Only the state is stored for every block, because it is read most. Slots given
+//! away and reads on their way are those of the block alone.
 
 use crate::{Role, StreamId};
 use kernel::{Idx, IndexVec, prefetch};
@@ -53,7 +54,7 @@ const OUT: u32 = 1 << 30;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocks {
     /// Valid slots plus `lost`, with the flag `OUT`. The gain of reclaiming a block is
-    /// `pages_per_block - rank`, whatever its mode and its next life.
+    /// `pages_per_block - rank`, in any mode and before any next generation.
     rank: IndexVec<BlockId, u32>,
     /// Slots that the block's next life will lack against a full block.
     lost: IndexVec<BlockId, u32>,
@@ -65,7 +66,7 @@ pub struct Blocks {
     pub(crate) role: IndexVec<BlockId, Role>,
     /// The stream that writes it.
     stream: IndexVec<BlockId, StreamId>,
-    /// The count of closings when it closed: the order of age.
+    /// The count of closings when it closed. It gives the order of age.
     pub(super) closed_at: IndexVec<BlockId, u32>,
     pub(super) closings: u32,
     /// Slots for data in a superblock.
@@ -98,7 +99,7 @@ impl Blocks {
         self.slots
     }
 
-    /// The block that holds what is common to all of its superblock.
+    /// The block that holds the state shared by all of its superblock.
     #[inline(always)]
     fn first(&self, b: BlockId) -> BlockId {
         self.superblocks.first_of(b)
@@ -186,7 +187,8 @@ impl Blocks {
         self.rank[b] -= 1;
     }
 
-    /// Asks for what changes when a slot of the block is no longer valid.
+    /// Loads into the processor's cache the counts that change when a slot of the block becomes
+    /// invalid.
     #[inline]
     pub(crate) fn prefetch_valid(&self, b: BlockId) {
         prefetch(&self.rank[self.first(b)]);
@@ -240,7 +242,7 @@ impl Blocks {
         self.set_state(b, State::Moving);
     }
 
-    /// Gives the block back to the candidates, as old as it was.
+    /// Gives the block back to the candidates, with its former age.
     pub(crate) fn end_move(&mut self, b: BlockId) {
         debug_assert_eq!(self.state[b], State::Moving);
         self.rank[b] &= !OUT;

@@ -23,7 +23,7 @@ impl<S: Store> Space<S> {
         self.check_map(map)
     }
 
-    /// The same but for L2P and P2L.
+    /// The same without L2P and P2L.
     pub(crate) fn check_but_map(&self, map: &Map) -> Result<(), String> {
         self.check_blocks(map)?;
         self.check_planes()
@@ -172,10 +172,9 @@ impl<S: Store> Space<S> {
         Ok(())
     }
 
-    /// Checks what holds beside all that when nothing is on its way and every block is plain: the
-    /// state is one that can be saved and restored.
-    /// `whole`: blocks close when they are full, and not before; `in_use`: streams that may have been
-    /// written; `mark`: as in [`Space::is_short`].
+    /// Checks the further rules for a drive at rest in which every block is plain: the state is one
+    /// that can be saved and restored. `whole`: blocks close when they are full, and not before;
+    /// `in_use`: streams that may have been written; `mark`: as in [`Space::is_short`].
     pub(crate) fn check_quiet(
         &self,
         whole: bool,
@@ -258,7 +257,7 @@ mod tests {
 
     const PLANE: PlaneId = PlaneId::from_u32(0);
 
-    /// Space and a map that no FTL stands above: nobody asks a policy.
+    /// Space and a map without an FTL: no policy is asked.
     struct Drive {
         space: Space<Nothing>,
         map: Map,
@@ -287,7 +286,7 @@ mod tests {
             drive
         }
 
-        /// Gives a page a slot and programs it; in which block.
+        /// Gives a page a slot and programs it. Returns its block.
         fn write(&mut self, lpn: u32, stream: StreamId, source: Source) -> Option<BlockId> {
             let (space, tag) = (&mut self.space, Tag::of(source));
             let open = space.frontier(PLANE, stream, tag).or_else(|| {
@@ -393,7 +392,7 @@ mod tests {
         assert!(counts.erase.total() > 500 && counts.no_victim > 100, "{counts:?}");
     }
 
-    /// Each line of the check finds what it is there for: as long as the table.
+    /// Each line of the check finds the damage that it is for; the test is as long as that table.
     #[test]
     fn every_kind_of_damage_is_found() {
         type Damage<'a> = &'a dyn Fn(&mut Drive);

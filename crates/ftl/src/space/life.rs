@@ -11,8 +11,8 @@ impl<S: Store> Space<S> {
         if spec.cap.is_some_and(|cap| self.planes.share(plane, stream).held >= cap) {
             return None;
         }
-        // The reserve is for what garbage collection moves to its own frontier, and for the host where
-        // that does without it.
+        // The reserve is for pages that garbage collection moves to its own frontier, and for the
+        // host if garbage collection needs none.
         let reserve = match (stream, tag.source) {
             (StreamId::GC, Source::Gc) => true,
             (StreamId::HOST, Source::Host) => self.planes.each[plane].lends_last,
@@ -35,8 +35,8 @@ impl<S: Store> Space<S> {
         Some(block)
     }
 
-    /// The index in its plane's list of a free block that a stream may open, picked as the stream
-    /// specifies. `reserve`: any block that is left.
+    /// The index, in its plane's list, of a free block that a stream may open, picked as the stream
+    /// specifies. `reserve`: any remaining block.
     fn find_free(&self, plane: PlaneId, stream: &StreamSpec, reserve: bool) -> Option<usize> {
         let (geometry, wear) = (&self.geometry, self.array.wear());
         let free = &self.planes.each[plane].free;
@@ -62,8 +62,8 @@ impl<S: Store> Space<S> {
         self.update_writable(plane);
     }
 
-    /// The open block of a stream, if `tag` may write there. It includes the frontier of garbage
-    /// collection if a plane has its reserve left, or may lend it.
+    /// The open block of a stream, if `tag` may write there. The frontier of garbage collection
+    /// counts if a plane has its reserve left, or may lend it.
     #[inline]
     pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         let open = self.planes.share(plane, stream).frontier;
@@ -115,7 +115,8 @@ impl<S: Store> Space<S> {
         self.blocks.set_state(self.geometry.superblock_of(block), State::Full);
     }
 
-    /// An open block is complete as far as it was written; how many slots it gives up.
+    /// An open block is complete as far as it was written. Returns the number of slots that it
+    /// gives up.
     pub(crate) fn complete(&mut self, block: BlockId) -> u64 {
         let left = self.slots_left(block);
         self.set_full(block);
@@ -124,13 +125,13 @@ impl<S: Store> Space<S> {
 
     /// A block may be reclaimed from now on; erased, it begins its next life in mode `next`.
     pub(crate) fn close(&mut self, block: BlockId, next: Mode) {
-        // Modes with fewer slots are for blocks that stand alone.
+        // Modes with fewer slots are for blocks that are not in a superblock.
         let lost = self.geometry.pages_per_block() - self.layouts.slots(next);
         self.blocks.close(block, lost);
     }
 
-    /// A block begins its second generation; if it keeps pages it joins its plane's free blocks with
-    /// them. Whether it does.
+    /// A block begins its second generation. If it keeps pages, it joins its plane's free blocks
+    /// with them. Returns whether it does.
     pub(crate) fn next_generation(&mut self, block: BlockId) -> bool {
         self.array.begin_second_generation(block);
         self.counts.second_lives += 1;
@@ -170,7 +171,7 @@ impl<S: Store> Space<S> {
         self.update_writable(plane);
     }
 
-    /// Whether a block of a superblock that was erased has had the cycles that it endures.
+    /// Whether any block of an erased superblock has had the cycles that it endures.
     fn take_worn(&mut self, superblock: BlockId) -> bool {
         let before = self.worn.len();
         self.worn.retain(|b| *b != superblock);
@@ -207,8 +208,8 @@ impl<S: Store> Space<S> {
         true
     }
 
-    /// The block is retired when it is empty. `false`: it is out of service already, or nothing
-    /// retires.
+    /// The block is retired when it is empty. Returns `false` if it is out of service already, or
+    /// if blocks never retire.
     pub(crate) fn mark_bad(&mut self, block: BlockId) -> bool {
         if !self.ages || matches!(self.blocks.state(block), State::Free | State::Bad) {
             return false;
@@ -288,7 +289,7 @@ impl<S: Store> Space<S> {
         }
     }
 
-    /// A parity unit was programmed; whether its superblock is complete now.
+    /// A parity unit was programmed. Returns whether its superblock is complete now.
     pub(crate) fn program_parity(&mut self, ppn: Ppn) -> bool {
         self.array.program_without_data(ppn);
         self.counts.program[Source::Parity] += u64::from(self.unit());
@@ -303,7 +304,7 @@ impl<S: Store> Space<S> {
         self.counts.program[source] += padding;
     }
 
-    /// The next slots of a partly written block that is nobody's frontier.
+    /// The next slots of a partly written block that is not a frontier.
     pub(crate) fn append(&mut self, block: BlockId) -> Option<Ppn> {
         if self.blocks.state(block) != State::Open || self.is_frontier(block) {
             return None; // a frontier is written through its stream
@@ -312,7 +313,7 @@ impl<S: Store> Space<S> {
         Some(self.give(block, slot, last))
     }
 
-    /// A slot of a block was programmed; whether the block is complete now.
+    /// A slot of a block was programmed. Returns whether the block is complete now.
     #[inline]
     pub(crate) fn program(
         &mut self,
@@ -330,7 +331,7 @@ impl<S: Store> Space<S> {
         self.blocks.state(block) == State::Full && self.is_programmed(block)
     }
 
-    /// Valid pages are programmed in the next slots of an open block, which has more.
+    /// Programs valid pages in the next slots of an open block, which does not become full.
     pub(crate) fn program_next(
         &mut self,
         block: BlockId,
@@ -344,7 +345,7 @@ impl<S: Store> Space<S> {
         self.array.program_next(block, slot, pages);
     }
 
-    /// A slot was programmed by the command of one before it.
+    /// A slot was programmed by the same command as one before it.
     #[inline]
     pub(crate) fn program_along(&mut self, ppn: Ppn, data: S::Page, source: Source) {
         if self.plain {

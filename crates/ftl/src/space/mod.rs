@@ -1,6 +1,6 @@
-//! Space: blocks and planes, their writers, and the free blocks, over the flash array. It knows
-//! which writes are possible and keeps what collection needs. Policies choose among these. Space
-//! knows no policy: its callers have asked them.
+//! Space: blocks and planes, their writers, and the free blocks, over the flash array. It decides
+//! which writes are possible, and keeps the space that collection needs. Policies choose among the
+//! possible writes. Space never asks a policy: its callers do.
 
 mod block;
 mod check;
@@ -42,31 +42,31 @@ pub(crate) struct Space<S: Store> {
     /// Units are given away in the order of stripes: several blocks make a superblock, or some
     /// units hold parity.
     pub(crate) striped: bool,
-    /// The first slots of parity units whose stripes have their data, and which nobody programs
-    /// yet.
+    /// The first slots of parity units whose stripes have their data, and whose program has not
+    /// begun.
     pub(crate) parity_due: Vec<Ppn>,
-    /// Superblocks of which a block has had the cycles that it endures, while they are erased.
+    /// Superblocks under erase, of which a block has had the cycles that it endures.
     worn: Vec<BlockId>,
     /// Every block is in full mode and always was: slots are pages.
     pub(crate) plain: bool,
-    /// The most slots that a block has or had: what the valid pages of a victim may need.
+    /// The most slots that a block has or had. The valid pages of a victim may need as many.
     widest: u32,
     /// Planes with room for a host write.
     pub(crate) writable: BitSet,
     /// A block became free: waiting writes may try again.
     pub(crate) freed: bool,
-    /// Pages of space of each plane that refreshes took and have not given back; empty when nobody
+    /// Pages of space of each plane that refreshes took and have not given back; empty if no policy
     /// counts.
     charged: Vec<i64>,
     /// Effective wear at which a block is retired, in thousandths of a cycle.
     endurance: u32,
     /// The run has begun, and blocks retire.
     ages: bool,
-    /// The block that is erased next endures beyond its rated cycles.
+    /// The block that is erased next stays in use beyond its rated cycles.
     pub(crate) healed: bool,
-    /// Blocks to be retired when they are empty, whatever their wear.
+    /// Blocks to be retired when they are empty, at any wear.
     pub(crate) marked_bad: Vec<BlockId>,
-    /// So many blocks are retired that what the drive needs is not left.
+    /// So many blocks are retired that the drive has less space than it needs.
     pub(crate) worn_out: bool,
     /// Its share of them.
     pub(crate) counts: Counts,

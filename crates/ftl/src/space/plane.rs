@@ -1,7 +1,7 @@
-//! Planes: free blocks and frontiers; what is kept free, who may have it, and who takes it.
+//! Planes: free blocks and frontiers; the reserve, and the writers that may take free blocks.
 //!
 //! If several planes make superblocks, "plane" is such a set, by its first plane, and "block" a
-//! superblock, by its first block. The other planes of a set have nothing here.
+//! superblock, by its first block. The other planes of a set have no entries here.
 
 use super::Space;
 use crate::StreamId;
@@ -9,15 +9,16 @@ use kernel::{Idx, IndexVec};
 use nand::{BlockId, Geometry, PlaneId, Source, Store};
 use std::collections::VecDeque;
 
-/// Free blocks of each plane that only garbage collection may open: enough for the valid pages of
-/// any victim, so that reclaiming never needs space that it does not have.
+/// Free blocks of each plane that only garbage collection may open. They hold the valid pages of
+/// any victim, so reclaiming never lacks space.
 pub const RESERVE: usize = 1;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Plane {
     /// Oldest first, so that blocks take turns.
     pub(super) free: VecDeque<BlockId>,
-    /// Reclaiming was needed and found nothing to gain; to be tried again when a page dies.
+    /// Reclaiming was necessary and found nothing to gain. It is tried again when a page becomes
+    /// invalid.
     pub(super) no_victim: bool,
     /// The victim fits the open block of collection, so collection does not need the last free
     /// block.
@@ -29,11 +30,11 @@ pub(super) struct Plane {
 pub(super) struct StreamShare {
     /// Its open block. Of an open superblock: the block whose turn it is.
     pub(super) frontier: Option<BlockId>,
-    /// Blocks that hold data of it.
+    /// The number of blocks that hold its data.
     pub(super) held: u32,
 }
 
-/// All planes, and who writes them.
+/// All planes, and the streams that write them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct PlaneColumns {
     pub(super) each: IndexVec<PlaneId, Plane>,
@@ -105,8 +106,8 @@ impl<S: Store> Space<S> {
         self.can_lend(plane) || (*lends_last && !free.is_empty())
     }
 
-    /// Whether the plane may lend the host its last free block, as what is being collected needs none and
-    /// gives one back.
+    /// Whether the plane may lend the host its last free block, because the victim under collection
+    /// needs none and gives one back.
     pub(crate) fn lend_last(&mut self, plane: PlaneId, lends: bool) {
         let known = &mut self.planes.each[plane].lends_last;
         if std::mem::replace(known, lends && self.plain) != *known {
@@ -114,8 +115,8 @@ impl<S: Store> Space<S> {
         }
     }
 
-    /// Whether the plane may lend a free block to someone who is not garbage collection: the others
-    /// have slots for the valid pages of any victim.
+    /// Whether the plane may lend a free block for writes other than garbage collection: the other
+    /// free blocks have slots for the valid pages of any victim.
     #[inline]
     pub(crate) fn can_lend(&self, plane: PlaneId) -> bool {
         let free = &self.planes.each[plane].free;
@@ -125,7 +126,7 @@ impl<S: Store> Space<S> {
         (0..free.len()).any(|at| self.can_lend_at(plane, at))
     }
 
-    /// Whether it may be the block at `at`.
+    /// The same for the free block at index `at` of the plane's list.
     pub(super) fn can_lend_at(&self, plane: PlaneId, at: usize) -> bool {
         let free = &self.planes.each[plane].free;
         if self.plain {
@@ -143,8 +144,8 @@ impl<S: Store> Space<S> {
         self.holds_victim(free.iter().copied())
     }
 
-    /// Whether erased blocks have slots for the valid pages of any victim. Those of modes with fewer
-    /// slots count for what they have.
+    /// Whether erased blocks have slots for the valid pages of any victim. Blocks of modes with
+    /// fewer slots count with the slots they have.
     fn holds_victim(&self, erased: impl Iterator<Item = BlockId>) -> bool {
         let mut slots = 0;
         erased.map(|b| self.layouts.slots(self.array.mode(b))).any(|n| {
@@ -153,8 +154,8 @@ impl<S: Store> Space<S> {
         })
     }
 
-    /// Whether garbage collection has to bring the plane to `mark` free blocks, or to as many as
-    /// it takes to lend one.
+    /// Whether garbage collection has to bring the plane to `mark` free blocks, or to the number at
+    /// which it can lend one.
     #[inline]
     pub(crate) fn is_short(&self, plane: PlaneId, mark: u32) -> bool {
         let free = self.planes.each[plane].free.len();
@@ -180,14 +181,14 @@ impl<S: Store> Space<S> {
         self.planes.without_victim > 0
     }
 
-    /// Whether reclaiming a block frees space: what is moved takes whole program units, so it gives up
-    /// to one of them less.
+    /// Whether reclaiming a block frees space. Moved pages take whole program units, so the gain is
+    /// smaller by up to one unit.
     #[inline]
     pub(crate) fn gains(&self, block: BlockId) -> bool {
         self.blocks.gain(block) >= self.unit()
     }
 
-    /// A plane has to be reclaimed and has nothing to gain.
+    /// A plane must be reclaimed and has nothing to gain.
     pub(crate) fn note_no_victim(&mut self, plane: PlaneId) {
         self.counts.no_victim += 1;
         self.planes.set_no_victim(plane, true);
@@ -212,9 +213,10 @@ impl<S: Store> Space<S> {
         }
     }
 
-    /// The source for which a victim is collected. A refresh that gives back the block that it took
-    /// needs no space, even if the plane was just short of it. Space that it keeps (blocks that
-    /// hold less, or are partly written) is collected for it, at the next collection of any source.
+    /// The source for which a victim is collected. A refresh that gives back the block it took
+    /// needs no space, even if the plane was short for a moment. Space that a refresh keeps (blocks
+    /// that hold less, or are partly written) is collected for it, at the next collection of any
+    /// source.
     pub(crate) fn needed_by(&mut self, asked: Source, victim: BlockId) -> Source {
         let plane = self.set_of(victim);
         let Some(charged) = self.charged.get_mut(plane.as_u32() as usize) else { return asked };

@@ -1,4 +1,4 @@
-//! Saving a quiet drive as bytes, and getting it back: preconditioning is paid for once.
+//! Saving a quiet drive as bytes, and loading it, so that preconditioning runs once.
 //!
 //! Little-endian columns behind a short header. They contain everything that decides the future of
 //! a plain drive:
@@ -10,9 +10,9 @@
 //! Counts and validity follow from it. The slot of a page follows from the owners, too, but pages
 //! lie anywhere. Looking each up would take most of the time.
 //!
-//! A digest is at the end, because most damage would give another sound state. A state that passes
-//! it is still checked whole (`check.rs`). It is accepted only if a drive can be in it, and if
-//! saving it again gives the same bytes.
+//! A digest is at the end, because most damage would give another valid state. A state with the
+//! right digest is still checked as a whole (`check.rs`). It is accepted only if a drive can be in
+//! it, and if saving it again gives the same bytes.
 
 use super::{Space, State};
 use crate::{Lpn, Map, StreamId};
@@ -106,7 +106,7 @@ impl<S: Store> Space<S> {
         Ok(())
     }
 
-    /// The blocks, and when which were closed: they close when their valid slots are known.
+    /// The blocks, and their times of closing: they close when their valid slots are known.
     fn restore_blocks(&mut self, words: &mut Words<'_>) -> Intact<Vec<(u32, BlockId)>> {
         let mut closed = Vec::new();
         let mut common = IndexVec::filled((0, 0), self.geometry.blocks());
@@ -135,7 +135,7 @@ impl<S: Store> Space<S> {
                 self.planes.share_mut(self.set_of(b), stream).held += 1;
             }
             self.blocks.written[b] = written;
-            // Nothing was on its way: what was given away was programmed.
+            // Nothing was on its way: all slots given away were programmed.
             self.array.adopt(b, written);
             if is_closed && first == b {
                 closed.push((closed_at, b));
@@ -196,7 +196,8 @@ impl<S: Store> Space<S> {
                         }
                         let (lpn, ppn) = (Lpn::from_u32(owner), self.geometry.ppn(b, slot));
                         map.own(lpn, ppn, b, slot);
-                        // Cells that remember get back what a page's owner would have written.
+                        // Cells that keep data get back the data that a page's owner would have
+                        // written.
                         self.array.adopt_data(ppn, S::stamp(owner, 0));
                         pairs.add(lpn, ppn);
                         valid += 1;
@@ -209,8 +210,8 @@ impl<S: Store> Space<S> {
         Ok(pairs)
     }
 
-    /// The slots of pages. Each page has one here and each slot one owner there, so equal pairs are
-    /// inverse maps.
+    /// The slots of pages. Each page has one slot here, and each slot one owner in the columns
+    /// before, so equal pairs are inverse maps.
     fn restore_map(&self, map: &mut Map, words: &mut Words<'_>) -> Intact<Pairs> {
         let (logical, slots) = (map.logical_pages(), self.geometry.pages() as u32);
         let mut pairs = Pairs::default();
@@ -253,7 +254,8 @@ impl<S: Store> Space<S> {
     }
 }
 
-/// Pages with their slots, in any order: how many, and a sum that is hardly ever equal for others.
+/// Pages with their slots, in any order: their number, and a sum that hardly ever equals that of
+/// others.
 #[derive(Default, PartialEq, Eq)]
 struct Pairs {
     pairs: u32,
@@ -335,7 +337,7 @@ impl<'a> Out<'a> {
 struct Words<'a> {
     from: &'a mut dyn Read,
     part: Vec<u8>,
-    /// Those of the part that are still to come.
+    /// The words of the part that are still to come.
     rest: Range<usize>,
     digest: Digest,
 }
@@ -379,7 +381,7 @@ impl<'a> Words<'a> {
         Ok(words)
     }
 
-    /// Their digest, and nothing else, comes after them.
+    /// Only their digest comes after them.
     fn end(mut self) -> Intact<()> {
         self.fetch(8)?;
         let kept = &self.part[self.rest.clone()];

@@ -32,7 +32,7 @@ const HOT: StreamId = stream(2);
 const LIMIT: u32 = 10;
 const LOW_LIMIT: u32 = 40;
 
-/// Carries out whatever the test says.
+/// Carries out any step of the test.
 struct Puppet {
     plan: Vec<Step>,
     hold: Hold,
@@ -151,7 +151,7 @@ impl Scene {
         }
     }
 
-    /// Steps are carried out, whatever the policy thinks.
+    /// Steps are carried out, against any wish of the policy.
     fn carry_out(&mut self, steps: Vec<Step>) {
         self.ftl.policies.read_disturb.plan = steps;
         self.ftl.on_timer(Time::ZERO);

@@ -427,7 +427,7 @@ fn half_a_shadow_block_is_protected() {
     }
 }
 
-/// Of two times six slots for open blocks, and what the shadow blocks leave unused.
+/// Of two times six slots for open blocks, and the slots that shadow blocks leave unused.
 #[test]
 fn slots_that_schemes_keep_from_data() {
     for (scheme, params, slots) in [
@@ -686,7 +686,7 @@ fn ipr_leaves_cold_data_in_the_pool() {
     let mut s = Scene::new("ipr", &json!({ "pool": 50 }), hot);
     s.write(0..30);
     s.write(0..6);
-    // Block 5 is the one that was erased, so it takes what is cold; its own pages are in block 6.
+    // Block 5 is the one that was erased, so it takes cold data; its own pages are in block 6.
     let cold = copy(2, &[0, 1, 2, 3, 4, 5], Dest::Stream(StreamId::WEAR));
     s.carry_out(vec![reclaim(5, StreamId::GC), cold]);
     s.carry_out(vec![reclaim(0, StreamId::GC), reclaim(2, StreamId::GC)]);

@@ -2,7 +2,7 @@
 //!
 //! The driver does the work of the event loop, without its order. Any operation under way may
 //! finish next, if the programs of one block finish in the order of their allocation, and a page is
-//! read after it was programmed. Beside the FTL it keeps a plain map of what the host wrote last.
+//! read after it was programmed. Beside the FTL it keeps a plain map of the host's last writes.
 //! Every read is compared with the map as it was when the read was asked for.
 
 use super::Scenario;
@@ -162,7 +162,7 @@ impl Seen {
     }
 }
 
-/// A faulty driver: what a canary switches on, to see the oracle find it.
+/// A faulty driver: a canary switches on one of its faults, to see the oracle find it.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Sabotage {
     /// One trim in this many is not passed to the FTL.
@@ -173,7 +173,7 @@ pub(crate) struct Sabotage {
     pub(crate) unordered_programs: bool,
 }
 
-/// An FTL, the plain map beside it, and what is on its way.
+/// An FTL, the plain map beside it, and the operations on their way.
 pub(crate) struct Drive<K: PolicyTypes> {
     pub(crate) ftl: Ftl<K>,
     /// The host's last write to each page; zero: nothing, or trimmed.
@@ -268,7 +268,7 @@ where
         }
     }
 
-    /// A drive whose state came from elsewhere: what its cells hold is what was written last.
+    /// A drive whose state came from elsewhere: its cells hold the data written last.
     pub(crate) fn adopted(ftl: Ftl<K>, s: &Scenario) -> Self {
         let mut drive = Self::new(ftl, s);
         for i in 0..drive.truth.len() {
@@ -330,7 +330,7 @@ where
         let urgent = prio == Prio::High && self.ftl.separates_urgent();
         let at = both[usize::from(urgent)];
         self.program_buffers[at].push(lpn);
-        // Now and then what is missing is padding, as after a while without writes.
+        // Now and then the missing pages are padding, as after a while without writes.
         if self.program_buffers[at].len() == self.unit()
             || self.rng.below(4 * self.unit() as u32) == 0
         {
@@ -552,7 +552,7 @@ where
         }
         self.pending.push(Pending { seq: self.seq, ppn, die, work });
         if self.ftl.geometry().superblocks().are_striped() {
-            // Parity of this stripe comes before what goes behind it in the same block.
+            // Parity of this stripe comes before later pages of the same block.
             self.take_jobs();
         }
     }
@@ -710,8 +710,8 @@ where
         Ok(true)
     }
 
-    /// Offers an idle moment of a die and carries out what it finds at once.
-    /// Whether it found anything.
+    /// Offers an idle moment of a die and carries out the job, if there is one, at once. Whether it
+    /// found anything.
     pub(crate) fn idle_now(&mut self, die: DieId) -> Result<bool, Fault> {
         let now = self.now();
         let Some(id) = self.ftl.idle_job(die) else { return Ok(false) };
@@ -1089,7 +1089,7 @@ where
         self.account()
     }
 
-    /// The end of a run at the end of the drive's life: what it holds can still be read.
+    /// The end of a run at the end of the drive's life: its data can still be read.
     pub(crate) fn finish_worn_out(&mut self) -> Result<(), Fault> {
         self.stalled.clear();
         self.program_buffers.iter_mut().for_each(Vec::clear);

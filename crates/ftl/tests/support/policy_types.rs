@@ -1,4 +1,4 @@
-//! Kits whose cells remember what was written, so that a lost or mixed-up page is seen.
+//! Policy types whose cells remember their data, so that a lost or mixed-up page is seen.
 
 use ftl::{Coding, Config, Cost, GcMarks, Policies, PolicyTypes, ReadDisturb, Watch, WriteCtx};
 use nand::{Geometry, Layouts, Level, Shape, Store, Versions};

@@ -452,7 +452,7 @@ pub(crate) fn sweep(
     scenario: impl Fn(u64) -> Scenario,
     run: impl Fn(&Scenario) -> Result<Seen, Fault>,
 ) -> Option<Seen> {
-    // The one setting that a test reads from outside: what to replay.
+    // The one setting that a test reads from outside: the seed to replay.
     #[allow(clippy::disallowed_methods)]
     let replayed = std::env::var("FLOATGATE_SEED").ok();
     let number = |s: &str| s.parse::<u64>().expect("FLOATGATE_SEED is a seed or a range of seeds");

@@ -1,4 +1,4 @@
-//! The small drive of what is worked out by hand.
+//! The small drive of examples that are worked out by hand.
 
 use kernel::Bytes;
 use nand::Shape;

@@ -1,4 +1,4 @@
-//! Jobs and host operations step by step: what an operation came to is told when the next is asked for.
+//! Jobs and host operations step by step: an operation is concluded when the next is asked for.
 
 use ftl::{Ftl, JobId, Lpn, Next, PolicyTypes};
 use kernel::Time;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Steps(BTreeMap<u32, Operation>);
 
 impl Steps {
-    /// The operation of a job is done, if one is under way; what the job wants next.
+    /// The operation of a job is done, if one is under way. Returns the job's next request.
     pub(crate) fn next<K: PolicyTypes>(&mut self, ftl: &mut Ftl<K>, id: JobId, now: Time) -> Next {
         let next = match self.0.remove(&id.as_u32()) {
             Some(operation) => ftl.job_concluded(id, &operation, Outcome::Done, now),
@@ -34,7 +34,7 @@ impl Steps {
     }
 }
 
-/// The host's operation on a page is done; what a read found.
+/// The host's operation on a page is done. Returns the data of a read.
 pub(crate) fn host_done<K: PolicyTypes>(
     ftl: &mut Ftl<K>,
     lpn: Lpn,

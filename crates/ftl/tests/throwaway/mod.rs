@@ -32,7 +32,7 @@ impl Acts {
         self.0.borrow().get(name).copied().unwrap_or(0.0)
     }
 
-    /// Runs a scenario with three families of the test's choice, and adds what they did.
+    /// Runs a scenario with three families of the test's choice, and adds up their acts.
     fn run<C, R, D>(
         &self,
         s: &Scenario,
@@ -135,7 +135,7 @@ fn every_block_has_a_second_life_before_its_erase() {
     let Some(seen) = sweep(0..200, scenario, run) else { return };
     let erases = seen.erase.total();
     assert!(seen.second_lives > 5_000, "{seen:?}");
-    // Each erase ends a second life; what is left are blocks in their first or second.
+    // Each erase ends a second life; the other blocks are in their first or second.
     assert!(seen.second_lives >= erases, "{} lives, {erases} erases", seen.second_lives);
 }
 

@@ -149,7 +149,7 @@ impl Server {
         self.control(&json!({ "do": "power-cut" }));
     }
 
-    /// Ends it: its result, and what is said of how it served.
+    /// Ends the server. Returns its result, and the record of its service.
     pub(crate) fn end(mut self) -> (Value, Value) {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().expect("it has not ended").join().expect("it ends in order")
@@ -263,7 +263,7 @@ impl Client {
         Self { stream, size, flags, cookie: 0 }
     }
 
-    /// Sends a command, without waiting for what comes of it; its cookie.
+    /// Sends a command, without waiting for its reply. Returns its cookie.
     pub(crate) fn send(
         &mut self,
         code: u16,
@@ -310,7 +310,7 @@ impl Client {
         Reply { cookie, error, data }
     }
 
-    /// A command and what comes of it.
+    /// A command and its reply.
     pub(crate) fn ask(
         &mut self,
         code: u16,

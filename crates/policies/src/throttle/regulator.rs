@@ -288,7 +288,7 @@ impl Regulator {
             self.now += left;
             self.windows.add(at - (until - self.now) as f64 * self.rules.period, 0.0);
             self.turn();
-            self.pass_quiet(until);
+            self.pass_quiet(until, at);
         }
         self.now = until;
     }
@@ -296,8 +296,10 @@ impl Regulator {
     /// Passes over epochs in which nothing comes, all but the last one before `until`, if one is as
     /// the other: nothing is expected or to be selected. Only counts change, and the last epoch's
     /// gift to the next follows from the time of that.
-    fn pass_quiet(&mut self, until: u64) {
-        let settled = (self.selected || !self.rules.selects) && self.ended.len() >= self.kept;
+    fn pass_quiet(&mut self, until: u64, at: f64) {
+        // Long delays can hold the instant without delays below the end of the second window.
+        let selects = !self.selected && self.rules.selects && self.windows.completes_two(at);
+        let settled = !selects && self.ended.len() >= self.kept;
         let expects = self.epoch.predicted != Some(0.0) || self.epoch.delay > 0.0;
         if !settled || expects || self.recent.iter().any(|bytes| *bytes > 0.0) {
             return;

@@ -761,6 +761,23 @@ fn five_years_of_milliseconds_are_passed_over() {
     }
 }
 
+/// Delays hold the instant without delays below the end of the first window, or of the second: no
+/// length is selected, and the years pass as fast. Once two windows are complete, one is selected.
+#[test]
+fn years_pass_while_no_window_is_complete() {
+    const YEAR: u64 = 365 * 86_400_000;
+    for at in [0.5e-3, 1.5e-3] {
+        let rules = Rules { selects: true, period: 1e-3, window: 1, ..rules(YEAR) };
+        let mut r = regulator(rules, 4e12);
+        r.spend(4096.0, 1.0);
+        r.demand(0.0, 4096.0);
+        r.skip(YEAR / 2, at);
+        assert_eq!((r.tally().epochs, r.tally().selections), (YEAR / 2, 0));
+        r.skip(10, at + 1e-2);
+        assert_eq!(r.tally().selections, 1);
+    }
+}
+
 /// A debt of a million epochs is paid in the same time, whether or not they are counted one by one.
 #[test]
 fn a_long_debt_is_paid_when_it_would_be() {

@@ -86,6 +86,12 @@ impl Windows {
         self.current = 0.0;
     }
 
+    /// Whether two windows are complete at an instant, in seconds.
+    pub fn completes_two(&self, at: f64) -> bool {
+        let missing = 2_usize.saturating_sub(self.complete.len());
+        missing == 0 || at >= self.current_end + self.length * (missing - 1) as f64
+    }
+
     /// Complete windows that are remembered.
     pub fn len(&self) -> usize {
         self.complete.len()

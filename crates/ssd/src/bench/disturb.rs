@@ -6,17 +6,17 @@ use nand::cells::{Wordlines, errors};
 use nand::physics::{HARMLESS_REPROGRAMS, read_slope, reprogrammed_partner};
 use serde_json::{Value, json};
 
-/// Words of the part of a page that the cells of a test are taken from.
+/// The size of the part of a page from which a test takes its cells, in words.
 const WORDS: usize = 16;
 
 /// Reads after which Grupp stopped (Fig. 11).
 const MOST_READS: u64 = 10_000_000;
 
-/// Each page of an erased block in turn: half of it is programmed to 0, and programmed again; which
-/// pages then hold bits that nobody programmed.
+/// For each page of an erased block in turn: half of it is programmed to 0, and programmed again.
+/// The result is the pages that then hold bits which no command programmed.
 ///
-/// Cells do what chips do, which assume that a page is programmed once. Before a page of second
-/// bits, chips sense the first bits with the reference of cells that have no second bit yet.
+/// The cells behave as in chips, which assume that a page is programmed once. Before a page of
+/// second bits, chips sense the first bits with the reference of cells that have no second bit yet.
 pub(super) fn programs(bench: &Bench<'_>) -> Value {
     let pages = bench.pages();
     let geometry = &bench.geometry;
@@ -25,7 +25,8 @@ pub(super) fn programs(bench: &Bench<'_>) -> Value {
     let half: Vec<u64> = (0..WORDS).map(|w| if w < WORDS / 2 { 0 } else { u64::MAX }).collect();
     let mut disturbed: Vec<Vec<u32>> = Vec::new();
     let (mut onset, mut shares) = (None, Spread::default());
-    // Bits of the block that nobody programmed, by the number of reprograms, for the worst page.
+    // Bits of the block that no command programmed, by the number of reprograms, for the worst
+    // page.
     let mut curve = vec![0.0_f64; HARMLESS_REPROGRAMS as usize + 1];
     for page in 0..pages {
         cells.erase(0..wordlines);
@@ -53,7 +54,7 @@ pub(super) fn programs(bench: &Bench<'_>) -> Value {
         }
         disturbed.push(found.into_iter().map(|(p, _)| p).collect());
     }
-    // The damage to cells of one bit is not in the levels: the model is given when it begins.
+    // Damage to cells of one bit does not come from the levels; the model sets when it begins.
     let harmless =
         (1..=HARMLESS_REPROGRAMS + 1).find(|n| reprogrammed_partner(bench.cell.bits(), *n) > 0.0);
     json!({
@@ -78,10 +79,10 @@ fn cleared(cells: &Wordlines, wordline: u32, page_type: usize) -> f64 {
     f64::from(zeros) / (64 * WORDS) as f64
 }
 
-/// A written block is read again and again until its first new error appears, for every block of
-/// every sample, at some states of wear.
+/// A written block is read repeatedly until its first new error appears, for every block of every
+/// sample, at some states of wear.
 ///
-/// Reads are looked at in lots of a 64th of those before, so that the answer is as exact as that.
+/// Reads are checked in batches of a 64th of the reads so far, so the answer has that accuracy.
 pub(super) fn reads(bench: &Bench<'_>) -> Value {
     let types = bench.types();
     let bits_of = |t: usize| {

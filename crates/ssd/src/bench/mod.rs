@@ -3,7 +3,7 @@
 //!
 //! A *sample* is one chip in its socket. It has a plane of some blocks in an array that checks the
 //! rules of flash, a clock and a power meter. Bit errors are drawn at the rates of `nand::physics`.
-//! The procedures know nothing else of it. They erase, program and read pages, and look at the
+//! The procedures have no other access to it. They erase, program and read pages, and read the
 //! clock, the meter and the errors.
 //!
 //! Not all results are of one kind. `docs/bench.md` marks every number as an *input* of the model
@@ -30,7 +30,7 @@ pub struct BenchPlan {
     pub cycles: u32,
     /// Erases from one measurement of wear to the next, those of the measurement included.
     pub stress: u32,
-    /// The seed of all that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
@@ -70,8 +70,8 @@ impl Bench<'_> {
 }
 
 /// Everything that the bench finds out about a built-in chip, as JSON; `None` if there is none of
-/// that name. `tick` is told what comes next, the how-manieth it is and of how many, and stops the
-/// bench by answering `false`; then the answer is `None` too.
+/// that name. `tick` is given the name of the next step, its number and the number of steps. If it
+/// returns `false`, the bench stops and returns `None` too.
 // Long for its steps, one after the other.
 pub fn bench(
     name: &str,
@@ -89,7 +89,7 @@ pub fn bench(
     };
     let geometry = Geometry::new(one_plane).ok()?.with_order(drive.geometry.order())?;
     let bits = one_plane.bits_per_cell;
-    // A chip without a rating is stressed as the others of its kind are rated.
+    // A chip without a rating gets the stress of the rating that others of its kind have.
     let rated = match drive.reliability.endurance {
         0 => [100_000, 10_000, 3_000, 1_000][bits as usize - 1],
         cycles => cycles,
@@ -136,7 +136,7 @@ pub fn bench(
     }))
 }
 
-/// Mean and standard deviation of what is added.
+/// Mean and standard deviation of the added values.
 #[derive(Copy, Clone, Default, Debug)]
 struct Spread {
     n: f64,

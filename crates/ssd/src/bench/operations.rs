@@ -5,8 +5,8 @@ use super::{Bench, Spread};
 use kernel::Dur;
 use serde_json::{Value, json};
 
-/// Ten erase–program–read cycles on every block of every sample.
-// Long for the loops of the protocol, whose order is that of the draws.
+/// Ten erase–program–read cycles on every block of every sample. Long because of the loops of the
+/// protocol, whose order is that of the draws.
 pub(super) fn measure(bench: &Bench<'_>) -> Value {
     let pages = bench.pages();
     let [mut read, mut program, mut erase] = [Spread::default(); 3];

@@ -15,7 +15,7 @@ pub(super) struct Sample<'a> {
     pub clock: Dur,
     /// Energy of operations and transfers, in joules.
     pub joules: f64,
-    /// How it errs beside others of its kind, page by page.
+    /// Its errors relative to others of its kind, page by page.
     pub variation: Variation,
     pub rng: Rng,
 }
@@ -43,7 +43,7 @@ impl<'a> Sample<'a> {
         (0..self.bench.plan.blocks).map(BlockId::from_u32)
     }
 
-    /// Puts every block through cycles whose times and errors nobody looks at.
+    /// Puts every block through cycles whose times and errors are not recorded.
     pub(super) fn stress(&mut self, cycles: u32) {
         self.before += cycles;
     }
@@ -58,7 +58,7 @@ impl<'a> Sample<'a> {
         self.joules += joules;
     }
 
-    /// Erases a block; the time in the array and the energy there.
+    /// Erases a block. Returns its time and energy in the array.
     pub(super) fn erase(&mut self, block: BlockId) -> (Dur, f64) {
         self.array.erase(block, Mode::Full);
         let time = self.bench.timing.erase;
@@ -67,7 +67,7 @@ impl<'a> Sample<'a> {
         (time, joules)
     }
 
-    /// Programs a page; the time in the array and the energy there.
+    /// Programs a page. Returns its time and energy in the array.
     pub(super) fn program(&mut self, block: BlockId, page: u32) -> (Dur, f64) {
         let bench = self.bench;
         self.array.program(bench.geometry.ppn(block, page), ());
@@ -84,7 +84,7 @@ impl<'a> Sample<'a> {
         (time, joules)
     }
 
-    /// Reads a page; the time in the array and the energy there.
+    /// Reads a page. Returns its time and energy in the array, and its errors.
     pub(super) fn read(&mut self, block: BlockId, page: u32) -> (Dur, f64) {
         let bench = self.bench;
         self.array.read(bench.geometry.ppn(block, page));
@@ -97,7 +97,7 @@ impl<'a> Sample<'a> {
         (time, joules)
     }
 
-    /// The error rate of the pages of a type as a share of the rate for their kind: the mean.
+    /// The mean error rate of the pages of a type, as a multiple of the rate for their kind.
     pub(super) fn factor_of_type(&self, page_type: usize) -> f64 {
         let bench = self.bench;
         let mut of_type = super::Spread::default();

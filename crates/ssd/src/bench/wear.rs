@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Erases up to which SLC and other chips are stressed (Grupp 3.5).
 const LAST: [u32; 2] = [1_000_000, 100_000];
 
-/// Ten cycles in which random data are written and read, then 990 without looking, again and again.
+/// Ten cycles in which random data are written and read, then 990 without reads, repeatedly.
 ///
 /// Errors are drawn for each read, for all pages of a type in a block at their mean rate. A sum of
 /// binomials has the variance of one at the mean rate, except for a share that is as small as the

@@ -1,5 +1,5 @@
-//! The chip library as people look at it: what a chip is, what follows from it, and where every
-//! number comes from.
+//! The chip library for readers: the facts of a chip, their consequences, and the source of every
+//! number.
 
 use super::drive::Drive;
 use super::error::Log;
@@ -19,8 +19,8 @@ pub fn chips() -> Json {
     presets::chips().iter().filter_map(|(name, _)| about(name)).collect()
 }
 
-/// One built-in chip: what [`chips`] says of it, its pages, and every setting with its source.
-/// `None` if there is no such chip.
+/// One built-in chip: its entry of [`chips`], its pages, and every setting with its source. `None`
+/// if there is no such chip.
 pub fn chip(name: &str) -> Option<Json> {
     let drive = drive_of(name)?;
     let geometry = &drive.geometry;
@@ -33,7 +33,7 @@ pub fn chip(name: &str) -> Option<Json> {
     Some(Json::Object(chip))
 }
 
-/// A drive of one built-in chip, by which a chip is read as a run would read it.
+/// A drive of one built-in chip, which reads the chip file as a run would.
 pub(crate) fn drive_of(name: &str) -> Option<Drive> {
     presets::named(presets::chips(), name)?;
     let text = format!(
@@ -107,8 +107,7 @@ fn file_of(name: &str) -> TomlTable {
     built_in(presets::named(presets::chips(), name).unwrap_or_default())
 }
 
-/// Every setting of a chip: its value as written, where it comes from, whether that is a derivation
-/// or an assumption.
+/// Every setting of a chip: its value as written, its source, and whether it is derived or assumed.
 fn settings(drive: &Drive, name: &str) -> Map<String, Json> {
     let file = file_of(name);
     let log = &Log::default();

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-/// A drive and everything about a run but its workload's requests: checked, multiplied out, with
-/// no unit left in a text and no default left open.
+/// A drive and all settings of a run, except the workload's requests. It is checked and computed:
+/// no unit is left in a text and no default is left open.
 #[derive(Clone, Debug)]
 pub struct Drive {
     /// Its name in results.
@@ -34,7 +34,7 @@ pub struct Drive {
     pub cache: Option<Cache>,
     /// Whether times depend on the cost level at which a page was written.
     pub has_levels: bool,
-    /// Energies of the operations, where the drive gives them.
+    /// Energies of the operations, if the drive file gives them.
     pub energy: Option<nand::Energies>,
     /// Pages that the drive exports.
     pub logical_pages: u32,
@@ -52,7 +52,7 @@ pub struct Drive {
     pub controller: Controller,
     /// The write buffer.
     pub buffer: BufferSettings,
-    /// Settings for generators, and what is done to addresses.
+    /// Settings for generators, and changes of addresses.
     pub workload: DriveWorkload,
     /// The state before the run.
     pub precondition: Precondition,
@@ -64,11 +64,12 @@ pub struct Drive {
     pub seed: u64,
     /// The records that a stored run keeps.
     pub recording: Recording,
-    /// Pages programmed while the drive is aged, from one checkpoint to the next; no setting says it.
+    /// Pages programmed while the drive is aged, from one checkpoint to the next. There is no
+    /// setting for it.
     pub checkpoint: u64,
     /// Present if a part of the blocks of each plane is simulated.
     pub scale: Option<Scale>,
-    /// Present if a run is to name years ([`Drive::for_years`]); no setting says it.
+    /// Present if a run is to estimate years ([`Drive::for_years`]). There is no setting for it.
     pub years: Option<Years>,
     /// The digest of the code that runs it. It is [`BUILD`](crate::BUILD), unless the program that
     /// embeds the engine has code of its own that shapes results.
@@ -76,21 +77,24 @@ pub struct Drive {
     /// The source of each setting: the `[sources]` entry of the file that wrote it, else
     /// `drive file`, `base NAME`, `chip NAME`, `--set`, `--policy`, `--seed` or `default`.
     pub sources: BTreeMap<String, String>,
-    /// Whether the command line says when requests arrive: then they do, whatever the workload is.
+    /// Whether the command line sets the arrival times of requests; it then does so for every
+    /// workload.
     pub insists_on_mode: bool,
     /// The whole resolved configuration as a drive file: kebab-case, units as text. Loading it
-    /// gives this drive again.
+    /// gives an equal drive.
     pub resolved: Value,
 }
 
 impl Drive {
-    /// Whether no policy moves data for the cells' sake, which it may do when no request is inside.
+    /// Whether no policy moves data because of the cells. Such moves may happen when no request is
+    /// inside.
     pub(crate) fn is_quiet(&self) -> bool {
         let policies = self.policies.to_json();
         ["read-disturb", "wear"].iter().all(|family| policies[*family]["name"] == "none")
     }
 
-    /// Cycles that a block endures in the run: with the model of the cells those before it count.
+    /// Cycles that a block endures in the run. With the model of the cells, cycles before the run
+    /// count too.
     pub fn endurance_left(&self) -> u32 {
         let r = &self.reliability;
         if r.model_on() { r.endurance - r.initial_cycles } else { r.endurance }
@@ -128,7 +132,7 @@ pub enum Fill {
 }
 
 impl Fill {
-    /// Whether pages are written in the order of their addresses, whatever the workload does.
+    /// Whether pages are written in the order of their addresses, under every workload.
     pub(crate) fn is_in_order(self) -> bool {
         matches!(self, Self::Share(_) | Self::Full)
     }
@@ -156,7 +160,7 @@ impl Superblock {
     pub(crate) const WORDS: [(&str, Self); 3] =
         [("plane-group", Self::PlaneGroup), ("die", Self::Die), ("drive", Self::Drive)];
 
-    /// The dies of a superblock; `None`: it is a block of its own.
+    /// The dies of a superblock; `None`: each block is collected by itself.
     pub(crate) fn dies(self, geometry: &nand::Geometry) -> Option<u32> {
         match self {
             Self::PlaneGroup => None,
@@ -187,7 +191,7 @@ impl Reliability {
         nand::physics::Cell::new(geometry.shape().bits_per_cell, f64::from(self.endurance))
     }
 
-    /// Its codewords, and how many errors the finest sensing corrects in one.
+    /// Its codewords, and the number of errors that the finest sensing corrects in one.
     pub fn code(&self) -> (nand::physics::Codeword, u32) {
         let bits = self.codeword.get() as u32 * 8;
         let code = nand::physics::Codeword::new(bits, self.code_rate);
@@ -203,7 +207,7 @@ impl Reliability {
     }
 }
 
-/// A code that corrects these rates, if they are such.
+/// A code that corrects these rates, if the rates are valid.
 pub(crate) fn limits(correctable: [f64; 3]) -> Option<nand::physics::Ldpc> {
     nand::physics::Ldpc::new(nand::physics::Ldpc::DEFAULT.all_sensings(), correctable)
 }
@@ -216,11 +220,12 @@ pub struct Recording {
     /// How much time a row of the series covers, at least [`SHORTEST`]; `None`: as much as makes
     /// 1024 to 2048 rows.
     pub series_interval: Option<Dur>,
-    /// The drive at instants of the run; no setting says it, only who asks for the tables.
+    /// Snapshots of the drive at instants of the run. There is no setting for it: the caller asks
+    /// for these tables.
     pub snapshots: bool,
 }
 
-/// A row of the series covers no less.
+/// The shortest time that a row of the series covers.
 pub const SHORTEST: Dur = Dur::us(1);
 
 words! {
@@ -302,7 +307,7 @@ words! {
         Half = "half",
     }
 
-    /// When a write is done for the host where there is a buffer.
+    /// When a write is done for the host, if there is a buffer.
     pub enum BufferKind {
         /// There is none.
         None = "none",
@@ -401,10 +406,10 @@ words! {
     }
 }
 
-/// A run that is to name years.
+/// A run that is to estimate years.
 #[derive(Clone, Debug)]
 pub struct Years {
-    /// The drive whose years are asked for.
+    /// The whole drive, whose years are estimated.
     pub whole: Box<Drive>,
     /// The simulated drive is one of this number of equal parts.
     pub of: NonZeroU32,
@@ -430,8 +435,8 @@ impl Drive {
         self.scale.as_ref().map_or_else(|| capacity(self), Scale::whole_capacity)
     }
 
-    /// The drive as generators see it whose requests are sampled with others: whole, with one address
-    /// for each mapping unit of the whole drive. `None` if it has too many units.
+    /// The drive as seen by generators whose requests are sampled together with others. It is the
+    /// whole drive, with one address for each mapping unit. `None` if it has too many units.
     pub fn for_sampling(&self) -> Option<Self> {
         let Some(scale) = &self.scale else { return Some(self.clone()) };
         let logical_pages = u32::try_from(scale.whole_logical_pages).ok()?;

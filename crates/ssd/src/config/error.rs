@@ -12,11 +12,11 @@ words! {
     pub enum ConfigErrorKind {
         /// The text is not TOML.
         Syntax = "config::syntax",
-        /// A command-line argument is not of the form asked for.
+        /// A command-line argument does not have the expected form.
         Argument = "config::argument",
         /// A key that is not a setting.
         UnknownKey = "config::unknown-key",
-        /// A value of another type than the setting has.
+        /// A value whose type does not suit the setting.
         Type = "config::type",
         /// A time, size or rate without its unit, or with a wrong one.
         Unit = "config::unit",
@@ -26,7 +26,7 @@ words! {
         Missing = "config::missing",
         /// Settings that exclude each other.
         Conflict = "config::conflict",
-        /// A `base` or `chip` that is not there, is of the wrong kind, or leads back to itself.
+        /// A `base` or `chip` that does not exist, is of the wrong kind, or inherits from itself.
         Inherit = "config::inherit",
         /// Sizes that make no drive.
         Geometry = "config::geometry",
@@ -39,7 +39,7 @@ words! {
     }
 }
 
-/// A place that has to do with an error, and what to say about it there.
+/// A place that belongs to an error, and the remark to print there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// The place.
@@ -74,7 +74,7 @@ impl fmt::Display for ConfigError {
 }
 
 impl ConfigError {
-    /// An error, with the culprit and what to say there.
+    /// An error, with the culprit and the remark to print there.
     pub(crate) fn new(
         kind: ConfigErrorKind,
         message: impl Into<String>,
@@ -86,8 +86,8 @@ impl ConfigError {
     }
 }
 
-/// Errors as they are found. Settings that were found wrong are remembered, so that nothing else
-/// is said about them or about what follows from them.
+/// Errors as they are found. Settings that were found wrong are remembered, so that no further
+/// error is reported about them or their consequences.
 #[derive(Default)]
 pub(crate) struct Log {
     errors: RefCell<Vec<ConfigError>>,
@@ -111,7 +111,8 @@ impl Log {
         self.push(error);
     }
 
-    /// Says nothing more of the setting at `path`: it is wrong, or another key was meant to be it.
+    /// Reports nothing more about the setting at `path`: it is wrong, or another key was meant
+    /// instead.
     pub(crate) fn excuse(&self, path: &str) {
         self.broken.borrow_mut().insert(path.to_owned());
     }
@@ -129,7 +130,7 @@ impl Log {
         !self.is_broken(path) && !self.broken.borrow().iter().any(within)
     }
 
-    /// Notes that a setting is not given; one error per section comes of it.
+    /// Notes that a setting is not given. Each section with such settings gets one error.
     pub(crate) fn miss(&self, path: &str) {
         if !self.is_broken(path) {
             let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
@@ -137,7 +138,7 @@ impl Log {
         }
     }
 
-    /// Takes what was noted as missing: section and keys.
+    /// Takes the settings noted as missing: section and keys.
     pub(crate) fn take_missing(&self) -> BTreeMap<String, Vec<String>> {
         self.missing.take()
     }

@@ -1,4 +1,4 @@
-//! How values are read from the tree, described in the schema and written again, by their type.
+//! How values are read from the tree, described in the schema and written back, by their type.
 //!
 //! One declaration of a section (see [`keys`](super::keys)) yields the struct, its reader with
 //! every error at once, the nearest key for a misspelt one, the echo, and the JSON Schema.
@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroU64};
 
-/// A value on its way into the drive: what was written, of which setting, and whom to tell.
+/// A value on its way into the drive: the text as written, its setting, and the log for errors.
 #[derive(Copy, Clone)]
 pub(crate) struct At<'a> {
     pub(crate) node: &'a Node,
@@ -20,7 +20,7 @@ pub(crate) struct At<'a> {
 }
 
 impl<'a> At<'a> {
-    /// Reports what is wrong with the value: `problem` goes on after the name of the setting.
+    /// Reports an error of the value: `problem` goes on after the name of the setting.
     pub(crate) fn refuse<T>(
         self,
         kind: ConfigErrorKind,
@@ -45,7 +45,7 @@ impl<'a> At<'a> {
     pub(crate) fn wrong_type<T>(self, expected: &str) -> Option<T> {
         let meant = match &self.node.value {
             Value::Text(text) if expected.ends_with("number") => number_meant(text),
-            // 1e6: a whole number that is not written as one.
+            // 1e6: a whole number in another notation.
             Value::Float(x) if expected == WHOLE => Some(*x),
             _ => None,
         };
@@ -55,19 +55,19 @@ impl<'a> At<'a> {
         self.refuse(ConfigErrorKind::Type, format!("must be {expected}"), found)
     }
 
-    /// A table, or a report that the value is not one.
+    /// A table. Reports an error if the value is not one.
     pub(crate) fn table(self) -> Option<&'a TomlTable> {
         self.node.table().or_else(|| self.wrong_type("a section"))
     }
 
-    /// A section's table, after a report of keys that it does not have.
+    /// A section's table. Reports keys that the section does not have.
     pub(crate) fn section(self, keys: &'static [SettingKey]) -> Option<&'a TomlTable> {
         let table = self.table()?;
         unknown_keys(table, self.path, &keys.iter().collect::<Vec<_>>(), self.log);
         Some(table)
     }
 
-    /// One of some words; `or` is what else the setting may be, which this is not.
+    /// One of some words; `or` lists the other kinds of value that the setting may have.
     pub(crate) fn word<T: Copy>(self, words: &[(&str, T)], or: &str) -> Option<T> {
         let either = |quote: &str| {
             let words = words.iter().map(|(word, _)| format!("{quote}{word}{quote}"));
@@ -145,10 +145,10 @@ pub(crate) trait Field {
     /// The keys within, if this is a section.
     const KEYS: &'static [SettingKey] = &[];
 
-    /// Reads a value; reports what is wrong and then gives nothing.
+    /// Reads a value; reports its errors and then gives nothing.
     fn read(at: At<'_>) -> Option<Self::Plain>;
 
-    /// The value where no file says it; reports it where one must.
+    /// The value if no file has it. Reports an error if one must.
     fn absent(path: &str, log: &Log) -> Option<Self::Plain> {
         log.miss(path);
         None
@@ -168,7 +168,7 @@ pub(crate) struct SettingKey {
     /// The name of its field.
     pub(crate) field: &'static str,
     pub(crate) doc: &'static str,
-    /// The things that it can change, if they are fewer than all.
+    /// The things that it can change, if not all of them.
     pub(crate) reach: Option<Reach>,
     pub(crate) schema: fn() -> Json,
     /// The keys within, if it is a section.
@@ -179,12 +179,12 @@ pub(crate) struct SettingKey {
 /// the run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
-    /// The policies, or the facts about the drive that they are told. It changes a state only
+    /// The policies, or the facts about the drive that they are given. It changes a state only
     /// through their answers.
     Policies,
-    /// The requests. It changes a state only if that is made from them.
+    /// The requests. It changes a state only if the state is made from them.
     Requests,
-    /// The run and its report alone: filling and ageing never ask for it.
+    /// The run and its report alone: filling and ageing never use it.
     Run,
 }
 
@@ -194,8 +194,8 @@ impl SettingKey {
         self.field.replace('_', "-")
     }
 
-    /// The first sentence of what it is, as part of another: without the capital of a word, but
-    /// `P - L` stays.
+    /// The first sentence of its description, as part of another sentence: without the capital of a
+    /// word, but `P - L` stays.
     fn brief(&self) -> String {
         let first = self.doc.split(". ").next().unwrap_or_default().trim_end_matches('.');
         let mut chars = first.chars();
@@ -282,15 +282,14 @@ pub(crate) fn section_json<const N: usize>(
     let given = keys.iter().zip(values).filter_map(|(key, value)| Some((key.name(), value?)));
     let mut given: Vec<_> = given.collect();
     // Results have always begun with the times and energies of reads and programs, and ended with
-    // what is not said of every drive.
+    // settings that only some drives have.
     let order = ["read", "program", "levels", "", "shift", "pages", "energy", "workload"];
     given.sort_by_key(|(key, _)| order.iter().position(|known| known == key).unwrap_or(3));
     given.into_iter().collect()
 }
 
-/// Whether a value lies between the ends of a range. Reports a value that was given and does not.
-/// The problem is the message, with `{}` for the value, and the remark at the place, if that is not the
-/// ends.
+/// Whether a value lies within a range. Reports a given value that does not. The problem is the
+/// message, with `{}` for the value, and the remark at the place, if that is not the range itself.
 pub(crate) fn is_inside<T: PartialOrd + Display>(
     value: impl Into<Option<T>>,
     (least, most): (T, T),
@@ -309,8 +308,8 @@ pub(crate) fn is_inside<T: PartialOrd + Display>(
 
 /// Declares sections, each as a struct of the resolved drive.
 ///
-/// A key is a field, with its name in kebab-case: `name: Type`. It has `= value` if it need not be
-/// given and the defaults do not have it. It has `[least, most]` if not every value of the type is
+/// A key is a field, with its name in kebab-case: `name: Type`. It has `= value` if it may be left
+/// out and the defaults do not have it. It has `[least, most]` if not every value of the type is
 /// allowed (see [`is_inside`]), and its [`Reach`].
 macro_rules! settings {
     ($(
@@ -334,7 +333,7 @@ macro_rules! settings {
         $( impl $copy for $name {} )?
 
         impl $name {
-            /// The section from its table; keys that are not there are absent.
+            /// The section from its table. Keys that the table lacks take their defaults.
             pub(crate) fn of(table: &TomlTable, path: &str, log: &Log) -> Option<Self> {
                 $(
                     let (name, node) = table.field(path, stringify!($key));
@@ -396,7 +395,7 @@ macro_rules! settings {
     (@said $said:literal, $label:literal) => { ($said, $label) };
 }
 
-/// A value that a drive file says in one word.
+/// A value that a drive file gives as one word.
 pub(crate) trait Word: Copy + PartialEq + 'static {
     /// The words, in the order of the documentation.
     const WORDS: &'static [(&'static str, Self)];
@@ -465,7 +464,7 @@ pub(crate) fn all_of(words: &[String]) -> String {
     one_of(&words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>(), "and")
 }
 
-/// Declares types of values: what they are in the resolved drive, their schema, how they are written
+/// Declares types of values: their form in the resolved drive, their schema, how they are written
 /// and how they are read.
 macro_rules! values {
     ($($kind:ty $([$keys:expr])? => $plain:ty, $schema:expr, $emit:expr, $read:expr;)*) => {$(
@@ -580,7 +579,8 @@ impl<T: Field<Plain: PartialEq>> Field for ByPageType<T> {
     }
 }
 
-/// Declares quantities, which are text with a unit: what one is, a unit, and the pattern of a text.
+/// Declares quantities, which are text with a unit: a description of each, a unit, and the pattern
+/// of a text.
 macro_rules! quantities {
     ($($kind:ty: $what:literal, $unit:literal, $pattern:literal;)*) => { values! {$(
         $kind => $kind, json!({ "type": "string", "pattern": concat!(r"^\s*", $pattern, r"\s*$") }),

@@ -1,4 +1,4 @@
-//! Settings that a drive file inherits, and that make its drive another one.
+//! Settings that a drive file inherits, and that change the drive.
 
 use super::error::Log;
 use super::layers::{Layers, Merged, merge, put};
@@ -12,12 +12,13 @@ use std::sync::Arc;
 
 /// The settings that a drive file inherits and that matter, as JSON.
 ///
-/// Each has its `key`, its `value`, its `default` and `from`, the file that gives it. The default is null
-/// for a setting that a drive has only if a file gives it. The list is empty for an included drive, which was
-/// chosen whole, and for a drive with mistakes.
+/// Each has its `key`, its `value`, its `default` and `from`, the file that gives it. The default
+/// is null for a setting that a drive has only if a file gives it. The list is empty for a drive
+/// with mistakes. It is also empty for an included drive, whose user chose all of its settings.
 ///
-/// A setting matters if the drive file without it is a drive too, and another one. A setting that every drive
-/// has to give, such as the size of a page, is missed at once where nobody gives it, so it is not listed.
+/// A setting matters if the drive file without it is valid and describes another drive. A setting
+/// that every drive must give, such as the size of a page, is not listed: without it, there is an
+/// error at once.
 pub fn inherited(layers: &Layers<'_>, supplier: Option<&dyn Supplier>) -> Json {
     let log = Log::default();
     let Some(merged) = merge(layers, supplier, &log) else { return json!([]) };
@@ -39,13 +40,14 @@ pub fn inherited(layers: &Layers<'_>, supplier: Option<&dyn Supplier>) -> Json {
             let (alone, open) = (without.is_some(), default.is_none());
             if default.as_ref() != Some(&value) && without.map_or(!open, |other| other != as_is) {
                 let fact = json!({ "key": path, "value": value, "default": default, "from": from });
-                // A section stands for all within.
+                // A section is listed once, for all settings within.
                 found.retain(|(seen, _)| {
                     seen.strip_prefix(path).is_none_or(|s| !s.starts_with('.'))
                 });
                 found.push((path.to_owned(), fact));
             }
-            // A section can do without all of its settings, where it cannot without one of them.
+            // A section may be optional as a whole, although each of its settings is required
+            // within it.
             let section = path.rsplit_once('.').map(|(section, _)| section);
             if alone || !open || section.is_none_or(|of| known.defaults.at(of).is_some()) {
                 break;
@@ -82,7 +84,7 @@ impl Search<'_> {
         places.iter().all(elsewhere).then(|| (node, first.name()))
     }
 
-    /// The tree with the defaults in place of what is inherited at a path.
+    /// The tree with the defaults in place of the inherited settings at a path.
     fn without(&self, path: &str) -> TomlTable {
         let (mut tree, mut high) = (self.defaults.clone(), self.merged.tree.clone());
         high.remove(path);

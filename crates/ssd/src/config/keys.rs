@@ -3,9 +3,9 @@
 //! These declarations are the single source of truth: the reader, the resolved drive, the echo, the
 //! suggestions for misspelt keys, the documentation and `schema/drive.json` all come from them.
 //!
-//! A state before the run is stored under all settings, except those that declare here what else
-//! they change (`=> Run`, see [`Reach`](super::field::Reach)). A key without a declaration is part
-//! of the name.
+//! A state before the run is stored under all settings, except those that declare a different reach
+//! here (`=> Run`, see [`Reach`](super::field::Reach)). A key without a declaration is part of the
+//! name.
 
 use super::drive::{
     Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, GcPacing, HostMode,
@@ -24,9 +24,9 @@ use std::marker::PhantomData;
 use std::num::{NonZeroU32, NonZeroU64};
 use workload::{Flow, OutOfRange};
 
-/// An operation of the flash takes at most this long: more is a slip of the unit.
+/// The longest operation of the flash. A longer time is probably a mistake in its unit.
 pub(crate) const OPERATION_LIMIT: Dur = Dur::secs(60);
-/// Times up to which the equations of the cells are asked: beyond, nothing is known.
+/// The longest time for which the equations of the cells are used; beyond it, nothing is known.
 const LONGEST: Dur = Dur::secs(100 * 365 * 86_400);
 /// The greatest divisor of a scaled drive.
 const SMALLEST_SCALE: u32 = 1 << 20;
@@ -106,7 +106,7 @@ settings! {
     /// Keys of a chip file that a drive file does not have. Its other keys are those of a drive.
     pub(crate) struct ChipFile {
         /// Measurements of the chip, if they are published. Runs do not use them: the other
-        /// sections have what runs need.
+        /// sections have the settings of runs.
         measured: Option<ChipMeasurements>,
     }
 
@@ -161,9 +161,10 @@ settings! {
         /// Array time of a page read, up to a minute. One value, or a list of one for each page
         /// type, least significant bit first.
         read: Option<ByPageType<OperationTime>>,
-        /// Array time of a read that asks for fewer mapping units than a page has, up to a minute. One
-        /// value, or a list of one for each page type. By default that of the whole page. The channel
-        /// carries what is asked for, either way. Not together with `levels`, `physics` and the model of the cells.
+        /// Array time of a read that asks for fewer mapping units than a page has, up to a minute.
+        /// One value, or a list of one for each page type. By default that of the whole page. The
+        /// channel carries only the requested units, with either time. Not together with `levels`,
+        /// `physics` and the model of the cells.
         read_partial: Option<ByPageType<OperationTime>>,
         /// Array time of a page program, up to a minute. One value, or a list of one for each
         /// page type, least significant bit first.
@@ -180,7 +181,7 @@ settings! {
         operations: Interruptible = (Interruptible::All),
         /// From the end of the array's work until the die takes reads, up to a minute.
         pause: OperationTime,
-        /// Until the array goes on, up to a minute, with what cells lose meanwhile.
+        /// Time until the array goes on, up to a minute. It includes the progress that cells lose.
         resume: OperationTime,
         /// How often one command is interrupted, at least 1. By default 16.
         limit: u32 = 16 [1, u32::MAX],
@@ -320,8 +321,8 @@ settings! {
         /// read of this page type took; "needed", as many as it takes. Each that is too few costs
         /// its time.
         read_start: ReadStart,
-        /// How long a program takes. "fresh": what `timing` says; "wear": less as its block wears,
-        /// by half of it (one bit in a cell) or an eighth at `endurance`.
+        /// How long a program takes. "fresh": as in `timing`; "wear": less as its block wears, by
+        /// half of it (one bit in a cell) or an eighth at `endurance`.
         program_speed: ProgramSpeed,
         /// The fate of a block with a page that cannot be read. "retire": its other pages are moved
         /// and it is taken out of service. "keep": nothing.
@@ -360,16 +361,17 @@ settings! {
         /// of blocks in a superblock. If that is 1, a stripe is N units of a block, and N divides
         /// the number of units in a block. By default 0.
         parity: Option<u32>,
-        /// How long a write waits for others to be programmed with, where a program takes several
-        /// mapping units and nothing answers the host before; then what is missing is padding. Up to
-        /// a minute. By default "0ns": until all that comes at the same time is there.
+        /// How long a write waits for others to be programmed with. It matters if a program takes
+        /// several mapping units and the host is not answered before. The missing units are then
+        /// padding. Up to a minute. By default "0ns": until all that comes at the same time is
+        /// there.
         program_wait: Option<OperationTime> => Run,
-        /// (P - L) / L, where P is the flash without parity and L what the drive exports; above 0. A fraction,
-        /// not a percentage. Exports whole pages, rounded down.
+        /// (P - L) / L, where P is the flash without parity and L the exported capacity; above 0. A
+        /// fraction, not a percentage. Exports whole pages, rounded down.
         over_provisioning: Option<f64>
             [f64::MIN_POSITIVE, f64::MAX, "is {}, and it must be above 0", "(P - L) / L"],
-        /// (P - L) / P, where P is the flash without parity and L what the drive exports; 0 < x < 1. A fraction,
-        /// not a percentage. Exports whole pages, rounded down.
+        /// (P - L) / P, where P is the flash without parity and L the exported capacity; 0 < x < 1.
+        /// A fraction, not a percentage. Exports whole pages, rounded down.
         spare_factor: Option<f64>
             [f64::MIN_POSITIVE, BELOW_ONE, "is {}, and it must lie between 0 and 1", "a fraction: 7 % is 0.07"],
         /// The exported capacity, such as "512GB", rounded up to whole pages.
@@ -472,15 +474,15 @@ settings! {
     pub struct BufferSettings: Copy {
         /// The instant at which a write is done for the host. "write-back": when it is in the
         /// buffer (with force unit access: when it survives a loss of power). "write-through": when
-        /// it survives a loss of power. "none": there is no buffer, whatever its size.
+        /// it survives a loss of power. "none": there is no buffer, for any `size`.
         kind: BufferKind,
         /// How much it holds, in whole pages; "0B": there is none, and a write is done when it is
         /// in flash.
         size: Option<Bytes>,
-        /// Instead of `size`: how often it holds what all dies program at once, 1 to 1024. With 1 they
-        /// are all busy, with less they are not.
+        /// Instead of `size`: the buffer as a multiple of the data that all dies program at once, 1
+        /// to 1024. With 1 they are all busy, with less they are not.
         units_per_die: Option<NonZeroU32> [1, 1024],
-        /// Whether what is in it survives a loss of power. If not, a flush sends it to flash and
+        /// Whether the data in it survives a loss of power. If not, a flush sends it to flash and
         /// waits for that.
         power_loss_protected: bool,
         /// How long the drive takes to answer once data are in the buffer, or out of it, up to a
@@ -552,7 +554,7 @@ settings! {
         age: Age,
     }
 
-    /// The run, and what is kept of it where it is stored.
+    /// The run, and the parts of its results that are stored.
     pub(crate) struct RunSettings {
         /// The seed of all random streams, 0 to 2^63 - 1.
         seed: u64,

@@ -1,4 +1,4 @@
-//! From the drive file, what it inherits and the command line to one tree.
+//! From the drive file, the files it inherits and the command line to one tree.
 //!
 //! From low to high: the defaults; for every file its base, then its chip, then its own keys; a
 //! chip set on the command line; `--set`; `--policy`; `--seed`. A higher layer's choice among
@@ -34,11 +34,12 @@ pub struct Layers<'a> {
 /// All layers as one.
 #[derive(Clone)]
 pub(crate) struct Merged {
-    /// The settings, and of what files keep to themselves the drive file's name, summary and base.
+    /// The settings. Of the keys that files do not inherit: the drive file's name, summary and
+    /// base.
     pub(crate) tree: TomlTable,
     /// The drive file.
     pub(crate) file: Arc<Text>,
-    /// Whether there is all that was inherited: else nothing is missing beside it.
+    /// Whether everything inherited was found. If not, missing settings are not reported.
     pub(crate) whole: bool,
     /// The source of each setting, in words.
     pub(crate) sources: BTreeMap<String, String>,
@@ -54,7 +55,7 @@ const LONGEST_CHAIN: usize = 16;
 /// The greatest number of parts of a key on the command line. No setting has as many.
 const DEEPEST_KEY: usize = 16;
 
-/// Ways of saying one thing: the section, its keys by way, and what to do about several.
+/// Ways of setting one thing: the section, its keys by way, and the advice if there are several.
 type Ways = (&'static str, &'static [&'static [&'static str]], &'static str);
 
 /// How much is exported; how long the array takes; how much the buffer holds; when the requests of a
@@ -82,7 +83,7 @@ pub(crate) const WAYS: [Ways; 4] = [
     ),
 ];
 
-/// Gathers all layers. `None` if a text could not be read at all; `log` says why.
+/// Gathers all layers. Returns `None` if a text could not be read at all; the reason is in `log`.
 pub(crate) fn merge(
     layers: &Layers<'_>,
     supplier: Option<&dyn Supplier>,
@@ -141,17 +142,17 @@ struct Loader<'a> {
     library: &'a dyn Fn(&str) -> Option<(String, String)>,
     log: &'a Log,
     texts: usize,
-    /// The layers so far as one, and where what they said of each setting came from.
+    /// The layers so far as one, and the source of each setting.
     tree: TomlTable,
     sources: BTreeMap<String, String>,
-    /// Whether some text could not be read, so that what follows would be guesses.
+    /// Whether some text could not be read, so that later errors would be guesses.
     unread: bool,
     /// Whether there is all that was inherited.
     whole: bool,
 }
 
-/// Sections that another chip replaces even where it does not have them: they are optional, and
-/// those of the chip before would be wrong.
+/// Sections that another chip replaces even if it lacks them: they are optional, and those of the
+/// chip before would be wrong.
 const OF_THE_CHIP: [&str; 2] = ["energy", "pages"];
 
 impl Loader<'_> {
@@ -160,7 +161,7 @@ impl Loader<'_> {
         Text::new(name, body, origin, self.texts)
     }
 
-    /// Adds a layer, with where its settings come from.
+    /// Adds a layer, with the source of its settings.
     fn add(&mut self, layer: TomlTable, sources: &Sources) {
         let from = |(path, _): (String, &KeyEntry)| {
             let source = sources.of(&path).to_owned();
@@ -170,7 +171,8 @@ impl Loader<'_> {
         put(&mut self.tree, layer);
     }
 
-    /// Adds a file upon what it inherits. `trail` has the names that led here, its own last.
+    /// Adds a file on top of the files it inherits. `trail` has the names that led here, the file's
+    /// own last.
     fn file(&mut self, text: &Arc<Text>, chip: bool, trail: &mut Vec<String>) {
         let (mut table, wrong) = parse(text);
         if !wrong.is_empty() {
@@ -227,7 +229,7 @@ impl Loader<'_> {
         self.log.fail("schema", ConfigError::new(ConfigErrorKind::Value, message, place, label));
     }
 
-    /// Reports what is wrong in a layer, each key for itself.
+    /// Reports the errors of a layer, for each key on its own.
     fn check(&mut self, table: &mut TomlTable, chip: bool) {
         let mut keys: Vec<&SettingKey> = File::KEYS.iter().collect();
         if chip {
@@ -300,7 +302,8 @@ impl Loader<'_> {
         None
     }
 
-    /// All arguments of one kind as one layer: `put` says what the later ones do to those before.
+    /// All arguments of one kind as one layer: `put` specifies the effect of a later argument on
+    /// earlier ones.
     fn arguments(
         &mut self,
         option: &str,
@@ -344,7 +347,7 @@ fn nested(keys: &[(&str, TextPlace)], value: Node) -> TomlTable {
     })
 }
 
-/// `KEY=VALUE`; the value is read as TOML where it is that, else as text.
+/// `KEY=VALUE`. The value is read as TOML if it is valid TOML, otherwise as text.
 fn set_argument(all: &TextPlace, log: &Log) -> Result<TomlTable, ConfigError> {
     let bad = |part, label| {
         Err(ConfigError::new(

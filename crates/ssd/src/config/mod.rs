@@ -1,8 +1,8 @@
 //! The configuration of a drive, in two stages: as written (TOML, layered, every key optional)
 //! and resolved ([`Drive`]: multiplied out, checked, nothing left open).
 //!
-//! All of it is values: texts come in, a drive or a list of errors comes out. Every error knows
-//! its place, and all of them come at once.
+//! All of it is values: texts come in, a drive or a list of errors comes out. Every error has its
+//! place, and all errors are reported at once.
 //!
 //! ```
 //! use floatgate_ssd::config::{Layers, load, render};

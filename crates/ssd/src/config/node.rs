@@ -10,7 +10,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Its place.
@@ -174,12 +174,13 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// The values of a text of TOML, and its mistakes. With mistakes, the values are not complete.
+/// The values of a text of TOML, and its mistakes. If there are mistakes, the values are
+/// incomplete.
 pub fn located(body: &str) -> (TomlTable, Vec<ConfigError>) {
     parse(&Text::new("", body, Origin::File, 0))
 }
 
-/// Lines of a text that is not TOML are shown, at most: of a file of another kind every line is wrong.
+/// The most lines shown of a text that is not TOML. In a file of another kind every line is wrong.
 const MOST_WRONG_LINES: usize = 10;
 
 pub(crate) fn parse(text: &Arc<Text>) -> (TomlTable, Vec<ConfigError>) {
@@ -198,23 +199,24 @@ pub(crate) fn parse(text: &Arc<Text>) -> (TomlTable, Vec<ConfigError>) {
             reading.log.push(ConfigError::new(kind, message, &place, error.message()));
         }
     }
-    // The content of a text that is not TOML is guessed.
+    // The values of a text that is not TOML are guesses.
     let guessed = !errors.is_empty();
     let table = if guessed { TomlTable::default() } else { reading.table(table.into_inner()) };
     (table, reading.log.errors())
 }
 
-/// The tree of a text that comes with floatgate.
+/// The tree of a text that is included in floatgate.
 pub(crate) fn built_in(body: &str) -> TomlTable {
     let (table, wrong) = located(body);
     assert!(wrong.is_empty(), "what comes with floatgate is TOML: {wrong:?}");
     table
 }
 
-/// Reads part of a command-line argument as a value: as TOML where it is that, else as text.
+/// Reads part of a command-line argument as a value: as TOML if it is valid TOML, otherwise as
+/// text.
 pub(crate) fn read_value(place: TextPlace, log: &Log) -> Node {
     let word = place.text();
-    // The parser takes `25GiB` for a number that is yet to be looked at.
+    // The parser takes `25GiB` for a number that is yet to be parsed.
     match DeValue::parse(word) {
         Ok(value) if is_sound(value.get_ref()) && !word.contains('\n') => {
             Reading { text: &place.text, shift: place.range.start, log }.node(value)
@@ -223,7 +225,7 @@ pub(crate) fn read_value(place: TextPlace, log: &Log) -> Node {
     }
 }
 
-/// A text, or what of it begins at `shift`, on its way into a tree.
+/// A text, or its rest from `shift` on, on its way into a tree.
 struct Reading<'a> {
     text: &'a Arc<Text>,
     shift: usize,
@@ -278,7 +280,7 @@ fn whole(n: &DeInteger<'_>) -> Result<i64, IntErrorKind> {
     i64::from_str_radix(n.as_str(), n.radix()).map_err(|e| *e.kind())
 }
 
-/// Whether a value on the command line is what it looks like, and not text.
+/// Whether a value on the command line has the type that it appears to have, and is not text.
 fn is_sound(value: &DeValue<'_>) -> bool {
     match value {
         DeValue::Integer(n) => !matches!(whole(n), Err(IntErrorKind::InvalidDigit)),

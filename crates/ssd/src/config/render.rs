@@ -25,7 +25,7 @@ fn one(error: &ConfigError, renderer: &Renderer) -> String {
         group = group.element(Level::HELP.message(help.as_str()));
     }
     let mut text = renderer.render(&[group]);
-    // An argument is one line: its number says all, and `:1:5` behind it would only confuse.
+    // An argument is one line: its number is enough, and `:1:5` after it would only confuse.
     for place in error.marks.iter().map(|m| &m.place).filter(|p| p.text.is_argument()) {
         let name = place.name();
         text = text.replace(&format!("{name}:1:{}", place.column()), name);

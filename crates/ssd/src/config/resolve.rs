@@ -32,7 +32,7 @@ const CHECKPOINT: u64 = 1 << 29;
 /// The greatest number of pages in a write buffer.
 const BUFFER_PAGES: u64 = 1 << 30;
 
-/// The bytes that all dies program at once: a program unit each, or one of each plane if any planes
+/// The bytes that all dies program at once: a program unit each, or one of each plane if planes can
 /// share a program.
 pub(crate) fn at_once(geometry: &Geometry, multi_plane: MultiPlane) -> Bytes {
     let unit = u64::from(geometry.slots_per_program()) * geometry.page_size().get();
@@ -53,18 +53,18 @@ pub(super) fn reserve(stop: u32) -> u64 {
 /// The keys of which a drive gives exactly one.
 const CAPACITY: [&str; 3] = ["ftl.over-provisioning", "ftl.spare-factor", "ftl.logical-capacity"];
 
-/// The keys of the cells that every drive asks for.
+/// The keys of the cells that every drive must give.
 const ALWAYS: [&str; 3] = ["model", "endurance", "recovery"];
 
-/// Makes the drive of all layers. `None` if something is wrong; `log` says what.
+/// Makes the drive of all layers. `None` if there are errors, which are in `log`.
 pub(crate) fn resolve(
     mut merged: Merged,
     supplier: Option<&dyn Supplier>,
     log: &Log,
 ) -> Option<Drive> {
-    // Until all layers were one, what was not there was not missing.
+    // Until all layers were one, an absent setting was not yet missing.
     drop(log.take_missing());
-    // A section without keys says nothing.
+    // Whether a section has keys; one without keys sets nothing.
     let says = |(key, _): &(String, _)| merged.tree.at(&format!("energy.{key}")).is_some();
     if !all(EnergySettings::KEYS).iter().any(says) {
         merged.tree.remove("energy");
@@ -101,8 +101,8 @@ pub(crate) fn resolve(
     (file.buffer.size, file.buffer.units_per_die) = (Some(buffer_size?), None);
     let ((timing, soft_reads), reliability) = (timing?, reliability?);
 
-    // The echo is the file with every value resolved, without settings that only say how it was
-    // written.
+    // The echo is the file with every value resolved, without settings that only describe how it
+    // was written.
     let based = file.base.take().map(|base| format!("based on {base}"));
     let summary = file.summary.take().or(based).unwrap_or_default();
     let exported = scale.as_ref().map_or(logical_pages.into(), |scale| scale.whole_logical_pages);
@@ -206,8 +206,8 @@ pub(crate) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// A setting or a section, or what it is where no file has it: what is wrong with it has been
-    /// said.
+    /// A setting or a section, or its default if no file has it. Its errors have been reported
+    /// before.
     pub(crate) fn take<T: Field>(&self, path: &str) -> Option<T::Plain> {
         match self.tree.at(path) {
             Some(node) => T::read(At { node, path, log: &Log::default() }),
@@ -215,7 +215,7 @@ impl Work<'_> {
         }
     }
 
-    /// A single setting, if it is given and nothing is wrong with it.
+    /// A single setting, if it is given and valid.
     pub(crate) fn get<T: Field>(&self, path: &str) -> Option<T::Plain> {
         let node = self.tree.at(path).filter(|_| self.log.is_sound(path))?;
         T::read(At { node, path, log: &Log::default() })
@@ -227,7 +227,7 @@ impl Work<'_> {
         Some(&node.place).filter(|place| place.text.origin != Origin::Default)
     }
 
-    /// An error about settings, with what to say at each, the culprit first.
+    /// An error about settings, with the remark to print at each, the culprit first.
     fn error(
         &self,
         kind: ConfigErrorKind,
@@ -251,7 +251,7 @@ impl Work<'_> {
         self.log.fail(marks[0].0, self.error(kind, message, marks));
     }
 
-    /// Reports ways of saying one thing that are given side by side.
+    /// Reports several ways of setting one thing that are given together.
     fn ways(&self) {
         for (section, ways, help) in WAYS {
             let first = |way: &&[&str]| {
@@ -286,7 +286,7 @@ impl Work<'_> {
         name.to_owned()
     }
 
-    /// The array that is simulated, and its relation to the whole one if it is scaled down.
+    /// The simulated array, and its relation to the whole one if it is scaled down.
     fn geometry(&self) -> Option<(Geometry, Option<Scale>)> {
         let sizes = self.take::<GeometrySettings>("geometry")?;
         let shape = Shape {
@@ -312,7 +312,7 @@ impl Work<'_> {
         Some((array, Some(scale)))
     }
 
-    /// An array of a shape, with the pages of its blocks in the order that is asked for.
+    /// An array of a shape, with the requested order of pages in its blocks.
     fn array(&self, shape: Shape) -> Option<Geometry> {
         let wrong = |error: GeometryError| {
             let many = matches!(error, GeometryError::TooManyPages(_));
@@ -404,7 +404,7 @@ impl Work<'_> {
     fn units(&self, geometry: Geometry) -> Option<Geometry> {
         let (path, page) = ("ftl.mapping-unit", geometry.page_size());
         let unit = self.get::<Bytes>(path).unwrap_or(page);
-        // Of the two, one divides the other, and the quotient the other way is 0 or 1.
+        // One of the two divides the other; the quotient the other way is 0 or 1.
         let whole = |a: Bytes, b: Bytes| a.get().checked_div(b.get()).unwrap_or(0);
         let (parts, across) = (whole(page, unit).max(1), whole(unit, page).max(1));
         if parts * unit.get() != across * page.get() || parts > MOST_UNITS {
@@ -584,8 +584,8 @@ impl Work<'_> {
 
     /// Whether collection at the pace of the host begins early enough. With fewer free blocks than
     /// this, it begins when the host opens the last block that it may have. The collection needed
-    /// until that block is full comes in whole victims, which may take more time than a block
-    /// gives.
+    /// until that block is full comes in whole victims, which may take more time than the block
+    /// lasts.
     fn pace(&self) {
         const LEAST: u32 = 3;
         let [start, background] = ["ftl.gc.start", "ftl.gc.background-stop"];
@@ -623,7 +623,8 @@ impl Work<'_> {
         self.exported(&geometry, geometry.data_slots()).map(|pages| pages as u32)
     }
 
-    /// How many pages a drive with these planes and this number of pages exports, if it is given.
+    /// How many pages a drive with these planes and this number of pages exports, if its capacity
+    /// is given.
     fn exported(&self, geometry: &Geometry, flash: u64) -> Option<u64> {
         if CAPACITY.iter().any(|path| self.log.is_broken(path)) {
             return None;
@@ -672,8 +673,7 @@ impl Work<'_> {
         let slots = u64::from(g.data_slots_per_superblock());
         let kept = kept.div_ceil(slots);
         let own = reserve(stop);
-        // The slots that each block may keep and that reclaiming it does not gain: a program unit
-        // less one page.
+        // Each block may keep up to a program unit less one page that reclaiming it does not gain.
         let unit = u64::from(g.slots_per_program());
         let padded = (unit - 1) * g.blocks_per_plane() as u64;
         let padded = padded.div_ceil(slots);
@@ -790,7 +790,7 @@ impl Work<'_> {
 
     fn workload(&self) {
         for (key, _) in all(WorkloadSettings::KEYS).iter().filter(|(key, _)| key != "shift") {
-            // The generator itself knows best which values a key may hold.
+            // The generator itself decides which values a key may hold.
             let path = format!("workload.{key}");
             let node = self.tree.at(&path).filter(|_| self.log.is_sound(&path));
             let Some(value) = node.map(Node::to_json) else { continue };
@@ -823,7 +823,7 @@ impl Work<'_> {
         Some(set)
     }
 
-    /// Puts a policy's error where it was written.
+    /// Shows a policy's error at the place where the policy was written.
     fn policy_error(&self, error: &PolicyError) {
         let family = format!("policies.{}", error.family);
         let Some(chosen) = self.tree.at("policies").and_then(|all| all.key(&error.family)) else {
@@ -856,7 +856,7 @@ impl Work<'_> {
                 "`over-provisioning`, `spare-factor` or `logical-capacity`",
             );
             let message = format!("{section} does not give {names}");
-            // The section as the user wrote it, or the one it lies in, or the file.
+            // The section as the user wrote it, or the section around it, or the file.
             let outer = path.rmatch_indices('.').map(|(dot, _)| &path[..dot]);
             let mut sections = [&*path].into_iter().chain(outer);
             let place = sections.find_map(|path| self.place(path).cloned());
@@ -870,7 +870,7 @@ impl Work<'_> {
     }
 }
 
-/// Rounds down, but not for what binary fractions lose: 0.9 of 10 pages are 9.
+/// Rounds down, but not for the loss of binary fractions: 0.9 of 10 pages are 9.
 fn whole_pages(pages: f64) -> u64 {
     let near = pages.round();
     if (pages - near).abs() < 1e-6 { near as u64 } else { pages.floor() as u64 }
@@ -886,7 +886,7 @@ fn told(error: &serde_json::Error) -> String {
     }
 }
 
-/// A size for messages: exact where that is short, else with two decimals.
+/// A size for messages: exact if that is short, otherwise with two decimals.
 fn readable(size: Bytes) -> String {
     let exact = size.to_string();
     let units = [(1_u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")];

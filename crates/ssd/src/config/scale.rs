@@ -1,11 +1,11 @@
-//! A drive scaled down: fewer blocks in each plane, and all that has to shrink with them.
+//! A drive scaled down: fewer blocks in each plane, and all that must shrink with them.
 //!
 //! Free and open blocks do not shrink with a plane. So only the blocks that take part in garbage
-//! collection are divided, and the exported pages keep their share of those. Mean-field theory
-//! knows no other size of a plane, so write amplification stays. Three sources of error are left. The
-//! number of blocks that take no part is known to a fraction of a block. With few blocks, collection
-//! chooses more seldom, which matters if some pages are hotter than others. And the planes' shares of
-//! the data vary more if there are fewer pages, which makes latencies longer.
+//! collection are divided, and the exported pages keep their share of those. In mean-field theory,
+//! the size of a plane has no other effect, so write amplification stays. Three sources of error
+//! are left. The number of blocks that take no part is known to a fraction of a block. With few
+//! blocks, collection chooses less often, which matters if some pages are hotter than others. And
+//! the planes' shares of the data vary more if there are fewer pages, which makes latencies longer.
 
 use super::drive::{BufferKind, Foreground, GcPacing};
 use super::keys::{BufferSettings, GcSettings};
@@ -13,29 +13,31 @@ use kernel::Bytes;
 use nand::Geometry;
 use workload::SampleFacts;
 
-/// Write amplification and latencies of a scaled drive are expected within these shares of those of the whole
-/// drive, or the result has a warning.
+/// Write amplification and latencies of a scaled drive must be within these shares of those of the
+/// whole drive. Otherwise the result has a warning.
 pub(crate) const WAF_WITHIN: f64 = 0.01;
 pub(crate) const LATENCY_WITHIN: f64 = 0.05;
 
-/// How well the blocks that take no part in collection are known, in blocks.
+/// The accuracy of the number of blocks that take no part in collection, in blocks.
 const KNOWN_TO: f64 = 0.1;
 
-/// Collection chooses as often as the host opens a block. A plane of few blocks has more time between two
-/// choices. Hot pages die in it that are still valid in a plane of many blocks, as if fewer blocks took no part.
-/// The effect is greatest for pages that live as long as blocks do. They are hotter than the mean by the inverse
-/// of the spare. This constant is the effect in blocks, from runs of skewed writes on planes of 32 to 2048 blocks.
+/// Collection chooses as often as the host opens a block. In a plane of few blocks more time passes
+/// between two choices. Meanwhile hot pages become invalid that are still valid in a plane of many
+/// blocks, as if fewer blocks took no part. The effect is greatest for pages that live as long as
+/// blocks do. They are hotter than the mean by the inverse of the spare. This constant is the
+/// effect in blocks, from runs of skewed writes on planes of 32 to 2048 blocks.
 const HOT: f64 = 0.6;
 
-/// Mapping units that a write buffer has to retain at least if they are to be as good as a part of more.
+/// The fewest mapping units that a scaled write buffer may retain, so that its hits are like those
+/// of the whole buffer.
 const LEAST_RETAINED: u64 = 8;
 
 /// A drive of which a part of the blocks of each plane is simulated.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scale {
-    /// The divisor that was asked for.
+    /// The requested divisor.
     pub of: u32,
-    /// Blocks of each plane that are simulated, in groups of those that are erased together.
+    /// Simulated blocks of each plane, in groups that are erased together.
     pub blocks: u32,
     /// The same of the whole drive.
     pub whole_blocks: u32,
@@ -51,12 +53,12 @@ pub struct Scale {
     pub whole_buffer: Bytes,
     /// Mapping units of writes that it retains.
     pub(crate) whole_retained: u64,
-    /// Blocks of each plane that take no part in collection, and how well they are known.
+    /// Blocks of each plane that take no part in collection, and the accuracy of that number.
     pub(crate) idle: (f64, f64),
-    /// Mapping units for data of a block, of all planes together.
+    /// Mapping units for data in blocks of one index, of all planes together.
     row: u64,
-    /// Program units of a block or superblock, if the set of planes is drawn for each; `None`: there is
-    /// one set.
+    /// Program units of a block or superblock, if each is written to a plane drawn anew; `None`:
+    /// there is one set of planes.
     drawn: Option<f64>,
     /// The sample of a workload that is not generated, once it is known.
     pub(crate) sampled: Option<SampleFacts>,
@@ -143,7 +145,8 @@ impl Scale {
         Bytes::new(self.whole_pages * self.page.get())
     }
 
-    /// The share of the pages that take part in collection which hold data, if `off` blocks more take no part.
+    /// Of the pages that take part in collection, the share that holds data, if `off` more blocks
+    /// take no part.
     fn rho(&self, blocks: u32, logical: u64, off: f64) -> f64 {
         logical as f64 / self.row as f64 / (f64::from(blocks) - self.idle.0 - off)
     }
@@ -153,8 +156,8 @@ impl Scale {
         self.rho(self.whole_blocks, self.whole_logical_pages, 0.0)
     }
 
-    /// How much the planes' shares of the data vary, as a share of the data of a plane: each program goes
-    /// to whichever plane is free.
+    /// How much the planes' shares of the data vary, as a share of the data of a plane: each
+    /// program goes to a plane that is free.
     fn variation(&self, blocks: u32) -> f64 {
         self.drawn
             .map_or(0.0, |units| (self.whole_rho() * f64::from(blocks) * units).sqrt().recip())
@@ -172,16 +175,16 @@ impl Scale {
         of(known).max(of(-known - hot))
     }
 
-    /// The pages of writes that the buffers of the part and of the whole drive retain, if the part has too few
-    /// to have the hits of the whole.
+    /// The pages of writes that the buffers of the part and of the whole drive retain, if the part
+    /// retains too few to have the hits of the whole.
     pub(crate) fn retains_too_few(&self) -> Option<[u64; 2]> {
         let pages = [self.share(self.whole_retained), self.whole_retained];
         (pages[1] > pages[0] && pages[0] < LEAST_RETAINED).then_some(pages)
     }
 
-    /// How far latencies of a busy drive may be from those of the whole drive, as a share of them. A plane with
-    /// more data has less spare, collects more and is read more, so its reads wait longer. On drives of 2 to 32
-    /// parts the wait varies by 1.5 times as much as the spare.
+    /// How far latencies of a busy drive may be from those of the whole drive, as a share of them.
+    /// A plane with more data has less spare, collects more and is read more, so its reads wait
+    /// longer. On drives of 2 to 32 parts the wait varied 1.5 times as much as the spare.
     pub(crate) fn latency_error(&self) -> f64 {
         let rho = self.whole_rho();
         let spare = |blocks: u32| self.variation(blocks) * rho / (1.0 - rho).max(f64::EPSILON);
@@ -197,8 +200,8 @@ impl Scale {
         }
     }
 
-    /// The buffer of the part. Its retained writes are a cache and shrink; its other places let
-    /// dies work and stay.
+    /// The buffer of the part. Its retained writes are a cache, and they shrink. Its other places
+    /// keep dies busy, and do not shrink.
     pub(crate) fn buffer(&self, whole: BufferSettings) -> BufferSettings {
         let size = whole.size.map_or(0, Bytes::get);
         let page = self.page.get();
@@ -213,14 +216,14 @@ impl Scale {
     }
 }
 
-/// Blocks of a plane that take no part in garbage collection while it chooses a victim, and how well
-/// they are known. `spare`: the share of the flash that is not exported.
+/// Blocks of a plane that take no part in garbage collection while it chooses a victim, and the
+/// accuracy of that number. `spare`: the share of the flash that is not exported.
 ///
-/// The host's block has just been opened. The block of moved pages is half written, with pages as valid
-/// as any. Free are `start` - 1 to `stop` - 1, as collection goes up and the host down through these.
-/// At the pace of the host, collection takes its victim when it is needed, and its block is free as the
-/// last is opened. The fractions were measured on planes of 16 to 512 blocks and do not depend on their
-/// number.
+/// The host's block has just been opened. The block of moved pages is half written, with pages as
+/// valid as any. The number of free blocks varies from `start` - 1 to `stop` - 1, as collection
+/// frees blocks and the host takes them. At the pace of the host, collection takes its victim when
+/// it is needed, and its block is free when the last is opened. The fractions were measured on
+/// planes of 16 to 512 blocks and do not depend on their number.
 fn idle_blocks(gc: &GcSettings, spare: f64, open_loop: bool) -> (f64, f64) {
     let (start, stop) = (f64::from(gc.start), f64::from(gc.stop));
     let free = f64::midpoint(start - 1.0, stop - 1.0);
@@ -235,11 +238,11 @@ fn idle_blocks(gc: &GcSettings, spare: f64, open_loop: bool) -> (f64, f64) {
         low = 1.0 + 1.5 + spare;
     }
     if gc.background_stop > 0 && open_loop {
-        // In idle time collection goes on until as many are free.
+        // In idle time collection goes on until this many are free.
         let rested = f64::from(gc.background_stop) - 1.0 + 1.5 + spare;
         (low, high) = (low.min(rested), high.max(rested));
     }
-    // Nobody knows how fast the host will be, or how much idle time there is.
+    // The speed of the host and the amount of idle time are not known.
     (f64::midpoint(low, high), KNOWN_TO + (high - low) / 2.0)
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn spread<T: Copy>(values: &[T]) -> [T; 4] {
 }
 
 impl Work<'_> {
-    /// The times, and what reading with more sensings takes.
+    /// The times, and the time of a read with more sensings.
     pub(crate) fn timing(&self, reliability: Option<&Reliability>) -> Option<(Timing, SoftReads)> {
         let given = |path| self.tree.at(path).is_some() || self.log.is_broken(path);
         if !given("timing.levels") && !given("timing.physics") {
@@ -135,7 +135,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether anything could make use of a time for parts of pages.
+    /// Whether anything could use a time for parts of pages.
     fn partial_reads(&self, geometry: &Geometry) {
         let path = "timing.read-partial";
         if self.tree.at(path).is_none() {

@@ -11,10 +11,10 @@ use kernel::Bytes;
 use nand::Level;
 use policies::{DriveParts, Family, Idle};
 
-/// The share of the spare blocks from which on the reserve of garbage collection is worth a warning.
+/// The share of the spare blocks above which the reserve of garbage collection is worth a warning.
 const MOST_RESERVED: f64 = 0.25;
 
-/// A spare factor that is advised is at most this.
+/// The greatest spare factor that is advised.
 const MOST_SPARE: f64 = 0.5;
 
 impl Drive {
@@ -40,7 +40,7 @@ impl Drive {
         self.policies.idle(&parts).into_iter().map(said).collect()
     }
 
-    /// Policies that a fast-forward which simulates nothing does not ask, where the drive has them.
+    /// The drive's policies that a fast-forward without simulation does not ask.
     pub(crate) fn unasked(&self) -> Option<String> {
         let asked = |family: &Family| *family == Family::Throttle;
         let chosen = |family: Family| {
@@ -58,8 +58,8 @@ impl Drive {
         (!all.is_empty()).then_some(text)
     }
 
-    /// The reserve of garbage collection does not shrink with the planes. Of few blocks it takes much of
-    /// the spare, and write amplification is that of a drive with less.
+    /// The reserve of garbage collection does not shrink with the planes. In a plane of few blocks
+    /// it takes much of the spare, and write amplification is that of a drive with less spare.
     pub(crate) fn spare_in_reserve(&self) -> Option<String> {
         if self.scale.is_some() {
             // Scaling has left as much of the share.
@@ -91,7 +91,7 @@ impl Drive {
         ))
     }
 
-    /// A scaled drive whose write amplification is not surely that of the whole one.
+    /// A scaled drive whose write amplification may differ from that of the whole one.
     pub(crate) fn scaled_too_far(&self, skewed: bool) -> Option<String> {
         let scale = self.scale.as_ref()?;
         let error = scale.waf_error(skewed);
@@ -119,7 +119,7 @@ impl Drive {
         ))
     }
 
-    /// A scaled drive whose latencies are not surely those of the whole one.
+    /// A scaled drive whose latencies may differ from those of the whole one.
     pub(crate) fn scaled_latencies(&self) -> Option<String> {
         let scale = self.scale.as_ref()?;
         let error = scale.latency_error();
@@ -135,7 +135,7 @@ impl Drive {
         ))
     }
 
-    /// Blocks of a plane beyond what the drive exports.
+    /// Blocks of a plane beyond those for the exported capacity.
     fn spare_blocks(&self) -> f64 {
         self.spare_factor * self.geometry.blocks_per_plane() as f64
     }
@@ -156,8 +156,8 @@ impl Drive {
         Some(included.geometry.blocks_per_plane() as f64)
     }
 
-    /// A write keeps its place in the buffer until it is programmed: with fewer places than all dies
-    /// program at once, some dies have nothing to program.
+    /// A write keeps its place in the buffer until it is programmed. With fewer places than all
+    /// dies program at once, some dies have nothing to program.
     pub(crate) fn small_buffer(&self) -> Option<String> {
         let size = self.buffer.size.map_or(0, Bytes::get);
         let needed = at_once(&self.geometry, self.ftl.multi_plane).get();

@@ -1,8 +1,8 @@
-//! Operations that have begun and are not done when a run ends. Their time is not counted, so they
-//! are not counted either.
+//! Operations that have begun and are not done when a run ends. Their time is not counted, so the
+//! operations are not counted either.
 //!
-//! Operations are counted as their command begins, where all that a command takes is known. At the end
-//! of a run those that are under way are counted once more, and taken off.
+//! Operations are counted when their command begins, because all its parts are known then. At the
+//! end of a run, operations under way are counted once more, and subtracted.
 
 use super::die::Phase;
 use super::{Device, DeviceStats, PageCounts};
@@ -12,14 +12,15 @@ use nand::{BlockStates, DieId, Each};
 use std::ops::SubAssign;
 
 impl Device {
-    /// Takes what is under way off the counts: on dies, in their second registers, or interrupted.
+    /// Subtracts the work under way from the counts: on dies, in their second registers, or
+    /// interrupted.
     pub(crate) fn forget_begun(&mut self, states: &BlockStates, now: Time) {
         let begun: Vec<(DieId, u32)> = (0..self.dies.len())
             .map(DieId::new)
             .flat_map(|die| self.under_way(die).map(move |op| (die, op)))
             .collect();
         let all = std::mem::take(&mut self.stats);
-        // They have been asked, and asking has consequences.
+        // The cells are not asked again, because asking changes them.
         let mut cells = self.cells.take();
         for (die, op) in begun {
             match &mut cells {

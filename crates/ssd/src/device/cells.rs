@@ -1,4 +1,4 @@
-//! The history of a drive's pages, and its effect on reads: the cells of `nand::physics` in time.
+//! The history of a drive's pages, and its effect on reads: the cells of `nand::physics` over time.
 //! Only a drive with `reliability.model = "on"` has this.
 //!
 //! A page's raw bit error rate comes from the level at which it was written, its type, the cycles
@@ -6,7 +6,7 @@
 //! The number of sensings is not drawn. An attempt succeeds if that sensing corrects the rate, so
 //! equal pages take equal times. A failure of the finest sensing is drawn, because it concerns one
 //! codeword in very many. It follows the binomial tail, with a random stream of its own, and the
-//! expected number is added up beside it.
+//! expected number is summed separately.
 
 use crate::config::{Drive, ReadStart, Uncorrectable};
 use kernel::{Dur, Idx, IndexVec, Rng, Time};
@@ -16,7 +16,8 @@ use nand::{BlockId, DieId, Each, Level, Ppn, SoftReads, Source};
 /// Ways of sensing.
 const STEPS: usize = 3;
 const HOUR_NS: f64 = 3.6e12;
-/// Codewords below this chance of failure are not counted: a drive would have to read 10^18 TB.
+/// Codewords below this chance of failure are not counted: one failure would take 10^18 TB of
+/// reads.
 const NEVER: f64 = 1e-30;
 
 /// The counts of reads. Nothing here divides.
@@ -26,7 +27,8 @@ pub(crate) struct CellCounts {
     pub(crate) read_by_step: [u64; STEPS],
     /// Attempts that failed and were followed by a finer one.
     pub(crate) failed_attempts: u64,
-    /// Bit planes that attempts sent beyond one page each, by source: those of a mapping unit.
+    /// Bit planes that attempts sent beyond one page each, by source. Each has the size of a
+    /// mapping unit.
     pub(crate) extra_planes: Each<Source, u64>,
     /// Pages that no sensing could read, by source.
     pub(crate) uncorrectable: Each<Source, u64>,
@@ -36,14 +38,15 @@ pub(crate) struct CellCounts {
     pub(crate) worst_rber: f32,
 }
 
-/// How one page of one plane is being read, so that it can be taken off the counts.
+/// The way in which one page of one plane is read, so that the read can be subtracted from the
+/// counts.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Attempts {
     pub(super) source: Source,
     /// The ways of sensing, from the first to the last.
     pub(super) steps: (u8, u8),
     pub(super) page_type: u8,
-    /// Mapping units that are asked for.
+    /// Mapping units that are requested.
     pub(super) units: u32,
     /// Codewords that are expected to fail, and whether the page was found unreadable.
     failing: (f64, bool),
@@ -101,7 +104,7 @@ pub(crate) struct Target {
     pub(crate) level: Level,
     /// Its block has guard levels, which read disturb reaches a tenth as fast.
     pub(crate) guarded: bool,
-    /// Mapping units that are asked for.
+    /// Mapping units that are requested.
     pub(crate) units: u32,
 }
 
@@ -117,7 +120,7 @@ pub(crate) struct Cells {
     codewords: Vec<u32>,
     /// Whether a bus carries the data: an attempt that is repeated sends its page again.
     resends: u32,
-    /// Raw bit error rates up to this fail too seldom to count.
+    /// Raw bit error rates up to this one fail too seldom to count.
     harmless: f32,
     cell: Cell,
     recovery: Recovery,
@@ -127,20 +130,20 @@ pub(crate) struct Cells {
     initial_hours: f32,
     /// When each slot was programmed, in seconds of the run from 1 on; 0: before the run.
     programmed: IndexVec<Ppn, u32>,
-    /// The rate of the errors that each slot was programmed with: those of data that were moved without
-    /// having been corrected. Nothing where that is not done.
+    /// The error rate of the data with which each slot was programmed, if the data was moved
+    /// without correction. Empty if the drive does not move data so.
     inherited: Vec<f32>,
     /// Attempts to read pages of each block since its last erase.
     disturbs: IndexVec<BlockId, u32>,
-    /// Cycles of each block as far as rest has not healed them.
+    /// Cycles of each block, less those that rest has healed.
     cycles: IndexVec<BlockId, f32>,
     /// The way of sensing that the last read of each page type took, two bits each.
     last: IndexVec<BlockId, u8>,
-    /// Blocks with a page that could not be read, until they are dealt with.
+    /// Blocks with a page that could not be read, until they are taken out of service.
     failed: Vec<BlockId>,
     rng: Rng,
     counts: CellCounts,
-    /// The last two commands that read on each die: no more are under way.
+    /// The last two reading commands of each die: no more are under way at once.
     begun: IndexVec<DieId, [Begun; 2]>,
     /// The die that reads now.
     reads_on: DieId,
@@ -204,8 +207,8 @@ impl Cells {
         self.reads_on = die;
     }
 
-    /// Takes the reads of a command that is under way off the counts, and returns them; none, if it reads
-    /// nothing.
+    /// Subtracts the reads of a command under way from the counts, and returns them; an empty list
+    /// if it reads nothing.
     pub(super) fn forget(&mut self, die: DieId, op: u32) -> Vec<Attempts> {
         let begun = self.begun[die].iter_mut().find(|begun| begun.op == op);
         let attempts = begun.map_or_else(Vec::new, |begun| std::mem::take(&mut begun.attempts));
@@ -224,8 +227,8 @@ impl Cells {
         attempts
     }
 
-    /// Reads a page: how often and how finely it is sensed. `attempts` counts by way of sensing and page
-    /// type.
+    /// Reads a page. Returns how often and how finely it is sensed. `attempts` counts by way of
+    /// sensing and page type.
     #[inline(always)] // from one place
     pub(crate) fn read(
         &mut self,
@@ -286,8 +289,8 @@ impl Cells {
         self.inherited.get(slot.index()).map_or(own, |before| either_wrong(*before, own))
     }
 
-    /// Senses a page once, for a move inside its plane: at what rate the bits are wrong that are written
-    /// elsewhere.
+    /// Senses a page once, for a move inside its plane. Returns the bit error rate of the data that
+    /// is written elsewhere.
     pub(crate) fn sense(&mut self, target: &Target, now: Time) -> f32 {
         let rber = self.rber(target, now);
         self.disturbs[target.block] += 1;
@@ -305,8 +308,8 @@ impl Cells {
         Sensed { plain, array: plain, planes: 0, attempts: 1 }
     }
 
-    /// Draws whether a page cannot be read. Returns how many codewords were expected to fail, and whether it
-    /// cannot.
+    /// Draws whether a page cannot be read. Returns the expected number of failing codewords, and
+    /// whether it cannot.
     #[cold]
     fn may_fail(&mut self, block: BlockId, source: Source, rber: f32, units: u32) -> (f64, bool) {
         let one = self.code.failure(self.corrected, rber.into());
@@ -339,7 +342,7 @@ impl Cells {
     }
 
     /// A block was erased for the `erases`th time in this run, with `wear` in thousandths of a
-    /// cycle. Returns whether it would be worn out, and rest has healed it.
+    /// cycle. Returns whether it would be worn out but for the healing of rest.
     pub(crate) fn erased(&mut self, block: BlockId, erases: u32, wear: u32, now: Time) -> bool {
         self.disturbs[block] = 0;
         self.last[block] = 0;
@@ -359,7 +362,7 @@ impl Cells {
         block.index() * slots..(block.index() + 1) * slots
     }
 
-    /// Mean time between the cycles of a block that was erased so often in this run, in hours.
+    /// Mean time between the cycles of a block that was erased this often in this run, in hours.
     pub(crate) fn rest_hours(&self, erases: f64, now: Time) -> f64 {
         let all = self.initial_cycles + erases;
         if all <= 0.0 {
@@ -369,7 +372,7 @@ impl Cells {
         hours / all
     }
 
-    /// Cycles of each block as far as rest has not healed them.
+    /// Cycles of each block, less those that rest has healed.
     pub(crate) fn effective_cycles(&self) -> &[f32] {
         self.cycles.as_slice()
     }
@@ -395,8 +398,8 @@ pub(crate) fn steps(drive: &Drive) -> Each<Level, f64> {
     })
 }
 
-/// Cycles that count for errors after this much rest between them. READY's equations are about a
-/// cell rated 3000 cycles; others are like it at the same share of their rating.
+/// The cycles that count for errors after this much rest between them. READY's equations are for a
+/// cell rated 3000 cycles; others are scaled by their rating.
 pub(crate) fn effective(recovery: &Recovery, cell: &Cell, cycles: f64, rest_hours: f64) -> f64 {
     let reference = cell.reference_cycles(cycles);
     if reference <= 0.0 {

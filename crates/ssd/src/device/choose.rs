@@ -36,22 +36,22 @@ impl Device {
         Some(heads.lane(pick(heads.views())))
     }
 
-    /// Whether operations go in the order in which they came, whatever they are.
+    /// Whether operations go in the order in which they came, for operations of any kind.
     #[inline]
     pub(crate) fn goes_by_arrival(&self) -> bool {
         self.first_come && !self.apart
     }
 
-    /// For such a device: whether an operation that is not yet in a lane came before all that waits
-    /// for its die. Work for idle time does not count.
+    /// For such a device: whether an operation that is not yet in a lane came before all others
+    /// that wait for its die. Work for idle time does not count.
     #[inline(always)] // from one place
     pub(crate) fn is_first(&self, die: DieId, op: u32) -> bool {
         let (d, seq) = (&self.dies[die], self.ops[op].seq);
         d.heads_of(&self.ops, d.mask & !IDLE).all(|(_, first)| first > seq)
     }
 
-    /// Whether more than what waits decides what goes next: something may stand behind the lanes, or the
-    /// order goes by how long operations have waited.
+    /// Whether the next operation depends on more than the waiting ones. One may stand behind the
+    /// lanes, or the order goes by how long operations have waited.
     #[inline]
     pub(crate) fn chooses_apart(&self) -> bool {
         self.apart
@@ -96,7 +96,7 @@ impl Device {
         Some(lane)
     }
 
-    /// Counts the reads that go before the operation that came first of all the rest.
+    /// Counts the reads that go before the first of all other operations.
     fn count_passed(&mut self, die: DieId, heads: &[OpView], waits: &[Waited], picked: usize) {
         let Some(passed) = self.passed.get_mut(die.index()) else { return };
         let others = heads.iter().zip(waits).filter(|(h, _)| h.op != OpKind::Read);
@@ -105,7 +105,7 @@ impl Device {
         }
     }
 
-    /// How the order policy sees an operation that is not in a lane.
+    /// The order policy's view of an operation that is not in a lane.
     pub(super) fn view(&self, op: u32) -> OpView {
         let o = &self.ops[op];
         let (op, prio) = match (o.owner, o.operation.verb) {
@@ -152,9 +152,9 @@ impl Device {
         idle
     }
 
-    /// An operation taken from a lane is about to start. A program lets the one go first that holds
-    /// the place before it. Operations that can share its array time are chained to it. Returns the
-    /// operation that starts.
+    /// An operation taken from a lane is about to start. A program lets the program of an earlier
+    /// page in its block go first. Operations that can share its array time are chained to it.
+    /// Returns the operation that starts.
     #[inline(always)] // from two places, of which one is never hot
     pub(crate) fn make_ready(
         &mut self,
@@ -203,8 +203,8 @@ impl Device {
         states.next_page(block) == slot
     }
 
-    /// The program of the least slot of the same block that waits on this die, and its lane; `op`
-    /// itself goes back to its lane, unless it is that.
+    /// The waiting program of the least slot of the same block on this die, and its lane. `op`
+    /// itself goes back to its lane if it is another one.
     #[cold]
     fn first_of_block(&mut self, die: DieId, lane: usize, op: u32) -> (usize, u32) {
         let geometry = &self.geometry;
@@ -235,7 +235,7 @@ impl Device {
     #[inline(never)]
     fn gather(&mut self, states: &BlockStates, die: DieId, lane: usize, op: u32) {
         let verb = self.ops[op].operation.verb;
-        // Planes that are programmed together are so without looking for it.
+        // For planes that are always programmed together, no search is needed.
         let fixed = verb == Verb::Program && self.geometry.units().planes > 1;
         if fixed || !self.ops[op].may_share() {
             return;
@@ -245,7 +245,8 @@ impl Device {
         let plane_bit = |o: &PageOp| {
             1_u32 << geometry.flash_plane_of(o.slot().expect("what may share has a slot"))
         };
-        // Only a re-write in idle time can hold a place before a host write in the same block.
+        // Only a re-write in idle time can have an earlier place than a host write in the same
+        // block.
         let contested =
             (self.dies[die].mask & IDLE != 0 || self.has_parity) && verb == Verb::Program;
         let mut last = op;

@@ -1,4 +1,4 @@
-//! Dies: what runs, what waits, and how long each source has kept them busy.
+//! Dies: running and waiting operations, and how long each source has kept the dies busy.
 
 use super::lane::Lane;
 use crate::ops::{NONE, Ops, PageOp, Spent, less, more};
@@ -20,14 +20,14 @@ pub(crate) enum LaneId {
 }
 
 pub(crate) const LANES: usize = 6;
-/// Those of a mask of lanes.
+/// The number of lanes in a mask.
 const BITS: usize = u8::BITS as usize;
 
 /// The place of a command that was interrupted, behind the lanes.
 pub(crate) const PAUSED_LANE: usize = LANES;
-/// Its bit among those of the lanes.
+/// Its bit in the mask of lanes.
 pub(super) const PAUSED: u8 = 1 << PAUSED_LANE;
-/// Those of the lanes of reads.
+/// The bits of the lanes of reads.
 pub(super) const READS: u8 = 1 << LaneId::ReadHigh as u8 | 1 << LaneId::Read as u8;
 
 /// The first operations of a die's foreground lanes, among which the order policy picks. Filled in
@@ -65,29 +65,29 @@ impl Heads {
     }
 }
 
-/// How many reads went before the operation that waits for a die and came first of all but reads.
+/// How many reads went before the first waiting operation of a die that is not a read.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct PassedOver {
-    /// Its place, and since when it waits: operations of a job share a place.
+    /// Its place, and the start of its wait: operations of a job share a place.
     seq: u64,
     since: Time,
     pub(super) reads: u32,
 }
 
 impl PassedOver {
-    /// How many went before this one.
+    /// The number of reads that went before this operation.
     pub(super) fn of(&self, seq: u64, since: Time) -> u32 {
         if (self.seq, self.since) == (seq, since) { self.reads } else { 0 }
     }
 
-    /// This is now the first, and the die serves a read or something else.
+    /// This is now the first operation. The die serves a read or another operation.
     pub(super) fn goes(&mut self, seq: u64, since: Time, read: bool) {
         let before = self.of(seq, since);
         *self = Self { seq, since, reads: if read { before + 1 } else { 0 } };
     }
 }
 
-/// How long a die was busy, and with what.
+/// How long a die was busy, by source.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Busy {
     /// With commands of each source.
@@ -102,7 +102,7 @@ impl Busy {
         self.by_source.sum::<Dur>() + self.suspend
     }
 
-    /// The time for a source; for none: suspends.
+    /// The time for a source; `None`: suspends.
     fn of(&mut self, source: Option<Source>) -> &mut Dur {
         match source {
             Some(source) => &mut self.by_source[source],
@@ -116,19 +116,19 @@ impl Busy {
 pub(crate) enum Phase {
     /// Nothing.
     Idle,
-    /// Nothing yet: it looks round once everything of this instant has arrived.
+    /// Nothing yet: it chooses once everything of this instant has arrived.
     Gathering,
-    /// Nothing at this instant. Its last command has consequences, and then it chooses. Operations
-    /// that come now wait in its lanes.
+    /// Nothing at this instant. The consequences of its last command come first, and then it
+    /// chooses. Operations that come now wait in its lanes.
     Choosing,
     /// If data goes first: it waits for a turn on the channel. With a cache register: it waits for
     /// the register.
     Asking,
-    /// The same: takes its command, and data on its way in.
+    /// The same: its command, and data on the way in.
     Beginning,
     /// The channel and the array; the data goes out afterwards.
     Sensing,
-    /// The same of what goes to a cache register afterwards.
+    /// The same for data that goes to a cache register afterwards.
     SensingBeside,
     /// Has sensed, and waits for its turn on the channel, or for the cache register.
     Sensed,
@@ -147,8 +147,8 @@ pub(crate) enum Phase {
 pub(crate) struct Die {
     /// One for each bit of `mask`; those from [`LANES`] on stay empty.
     pub(super) lanes: [Lane; BITS],
-    /// Operations that came to a lane behind some that go after them, by lane and `seq`. The first of a
-    /// lane is never among them.
+    /// Operations that came to a lane behind some that must go after them, by lane and `seq`. The
+    /// first of a lane is never among them.
     late: BTreeMap<(usize, u64), u32>,
     /// Bit `i`: lane `i` is not empty.
     pub(super) mask: u8,
@@ -157,7 +157,7 @@ pub(crate) struct Die {
     pub(super) running: u32,
     pub(super) command: Command,
     pub(super) started: Time,
-    /// Up to the start of what runs now.
+    /// Up to the start of the running command.
     pub(super) busy: Busy,
 }
 
@@ -201,8 +201,8 @@ impl Die {
         ran
     }
 
-    /// The source that a die which is not idle works for; none while it suspends a command or resumes
-    /// one.
+    /// The source for which a die that is not idle works; `None` while it suspends a command or
+    /// resumes one.
     #[inline]
     fn works_for(&self) -> Option<Source> {
         let suspends = matches!(self.phase, Phase::Suspending | Phase::Resuming);
@@ -216,7 +216,7 @@ impl Die {
         self.started = now;
     }
 
-    /// Queues an operation: host operations come in order, jobs keep the place they had.
+    /// Queues an operation: host operations come in order, and jobs keep their place.
     #[inline]
     pub(super) fn queue(&mut self, ops: &mut Ops, lane: LaneId, id: u32) {
         if matches!(lane, LaneId::Job | LaneId::Idle) {
@@ -256,14 +256,15 @@ impl Die {
         }
     }
 
-    // In order, and apart from the lane: there, its place would have to be looked for.
+    // Keeps the operation in order, outside the lane: to find its place in the lane would need a
+    // search.
     #[cold]
     fn comes_late(&mut self, lane: usize, seq: u64, id: u32) {
         let other = self.late.insert((lane, seq), id);
         debug_assert!(other.is_none(), "two operations have one place");
     }
 
-    /// The first of a lane is gone: the next may be one that came late.
+    /// The first operation of a lane is gone: the next may be one that came late.
     #[cold]
     fn let_late_in(&mut self, ops: &mut Ops, lane: usize) {
         let of = &mut self.lanes[lane];
@@ -274,7 +275,7 @@ impl Die {
         }
     }
 
-    /// Everything stands in its lane, for who looks at all of it.
+    /// Puts all operations into their lanes, for a caller that reads all of them.
     #[cold]
     pub(super) fn line_up(&mut self, ops: &mut Ops) {
         let late = std::mem::take(&mut self.late);
@@ -310,7 +311,7 @@ impl Die {
         id
     }
 
-    /// The lanes of a mask, each with the place in the order of arrival that its first operation has.
+    /// The lanes of a mask, each with the arrival number of its first operation.
     #[inline(always)]
     pub(super) fn heads_of(&self, ops: &Ops, mask: u8) -> impl Iterator<Item = (usize, u64)> {
         let mut rest = mask;
@@ -324,14 +325,14 @@ impl Die {
         })
     }
 
-    /// Of these lanes, which have some, the one whose first operation came first of all.
+    /// Of these lanes, which are not empty: the one whose first operation came first.
     #[inline(always)]
     pub(super) fn first_come(&self, ops: &Ops, mask: u8) -> usize {
         let first = self.heads_of(ops, mask).min_by_key(|(_, seq)| *seq);
         first.map_or(0, |(lane, _)| lane)
     }
 
-    /// Finds the first operation of each of these foreground lanes, which have some.
+    /// Finds the first operation of each of these foreground lanes, which are not empty.
     #[inline(always)]
     pub(super) fn heads(&self, ops: &Ops, mask: u8, heads: &mut Heads) {
         const KINDS: [(OpKind, Prio); Heads::MOST] = [
@@ -350,8 +351,8 @@ impl Die {
         }
     }
 
-    /// An operation begins to wait here: from its account comes what the die had been busy with
-    /// so far, the running operation's part included.
+    /// An operation begins to wait here: the busy time of the die so far comes off its account,
+    /// including the running operation's part.
     #[inline]
     pub(super) fn begin_wait(&self, spent: &mut Spent, now: Time) {
         let Busy { by_source, suspend } = &self.busy;
@@ -368,7 +369,7 @@ impl Die {
         }
     }
 
-    /// The wait is over: what the die has been busy with since goes to the account.
+    /// The wait is over: the busy time of the die since its start goes to the account.
     #[inline]
     pub(super) fn end_wait(&self, spent: &mut Spent) {
         let Busy { by_source, suspend } = &self.busy;
@@ -378,7 +379,7 @@ impl Die {
         more(&mut spent.causes[Cause::Suspend], *suspend);
     }
 
-    /// The same of an operation and its group.
+    /// The same for an operation and its group.
     #[inline]
     pub(super) fn end_waits(&self, ops: &mut Ops, op: u32) {
         self.end_wait(&mut ops[op].spent);
@@ -389,7 +390,8 @@ impl Die {
         }
     }
 
-    /// How long it was busy up to an instant after which nothing has happened, what runs included.
+    /// How long it was busy up to an instant after which nothing has happened, including the
+    /// running operation.
     pub(crate) fn busy_until(&self, at: Time) -> Busy {
         let mut busy = self.busy;
         if self.phase != Phase::Idle {

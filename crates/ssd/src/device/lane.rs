@@ -6,7 +6,7 @@ use crate::ops::{NONE, Ops, PageOp};
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Lane {
     pub(crate) head: u32,
-    /// Of an empty lane nobody asks.
+    /// Not used while the lane is empty.
     tail: u32,
 }
 
@@ -46,8 +46,8 @@ impl Lane {
         self.tail
     }
 
-    /// Puts operations at their places by `seq`, of which they have more than the first here. They come
-    /// in order, each alone.
+    /// Puts operations at their places by `seq`, behind the first operation here. They come in
+    /// order, each alone.
     pub(crate) fn merge(&mut self, ops: &mut Ops, late: impl Iterator<Item = u32>) {
         let mut before = self.head;
         for id in late {

@@ -1,9 +1,10 @@
-//! The flash side in time: dies with their lanes, channels, and what a command takes.
+//! The flash side in time: dies with their lanes, channels, and the times of a command.
 //!
-//! A page operation costs one event; a read over a modelled bus two, because its transfer can only
-//! be scheduled when the data is there. Commands and programs have their turn on the channel fixed
-//! when they start: nothing can come between. The device knows no host, no map and no policy: it is
-//! given operations to carry out, and hands over a list of those that are done, with their outcomes.
+//! A page operation costs one event. A read over a modelled bus costs two, because its transfer can
+//! only be scheduled when the data is there. Commands and programs have their turn on the channel
+//! fixed when they start: nothing can come between. The device has no access to host, map or
+//! policies. It is given operations to carry out, and returns a list of those that are done, with
+//! their outcomes.
 
 mod begun;
 mod cells;
@@ -55,11 +56,12 @@ pub struct DeviceStats {
     pub attempts: Each<Source, [[u64; 4]; 3]>,
     /// Pages programmed.
     pub programmed: PageCounts,
-    /// Mapping units of sensed pages that nobody asked for, and no channel carried, by source.
+    /// Mapping units of sensed pages that were not requested, and that no channel carried, by
+    /// source.
     pub unsent: Each<Source, Units>,
     /// Programs and erases that were interrupted, counted each time.
     pub suspends: Suspends,
-    /// Pages that were programmed with data that stayed in the die when they were moved, by source.
+    /// Pages that were programmed with data that stayed in the die during a move, by source.
     pub stayed: Each<Source, FlashPages>,
     /// Operations that shared their array time with others on other planes.
     pub merged: u64,
@@ -95,23 +97,24 @@ pub(crate) struct Device {
     has_parity: bool,
     /// For each die the reads that went before others, if the order of operations depends on it.
     passed: Vec<PassedOver>,
-    /// Present where dies can be interrupted.
+    /// Present if dies can be interrupted.
     suspension: Option<Box<Suspension>>,
-    /// Dies can be interrupted, or take in what they program next.
+    /// Dies can be interrupted, or take in the data of their next program.
     attends: bool,
-    /// There may be more to choose from than what waits, or more to know of it.
+    /// There may be more operations to choose from than the waiting ones, or the choice needs more
+    /// facts.
     apart: bool,
     /// Operations are always served in order of arrival.
     first_come: bool,
-    /// Present where dies have a cache register.
+    /// Present if dies have a cache register.
     registers: Option<Box<Registers>>,
-    /// Program time of a block by cycles, as a share of the new one; beyond the last entry it
-    /// stays. `None`: it does not change.
+    /// Program time of a block by cycles, as a share of the time when new. Beyond the last entry it
+    /// is constant. `None`: it does not change.
     by_wear: Option<Vec<f64>>,
-    /// Present where the cells are modelled.
+    /// Present if the cells are modelled.
     pub(crate) cells: Option<Box<Cells>>,
-    /// Page reads of the host that found more errors than the code corrects and are not done yet, if
-    /// somebody wants to know.
+    /// Page reads of the host that found more errors than the code corrects and are not done yet.
+    /// Present if the client wants to know.
     pub(crate) unread: Option<FxHashSet<u32>>,
     pub(crate) stats: DeviceStats,
 }
@@ -119,7 +122,7 @@ pub(crate) struct Device {
 /// A command that is done.
 pub(crate) struct Finished {
     pub(crate) verb: Verb,
-    /// The first of its operations: a list, of which [`Device::take_done`] has the next.
+    /// The first of its operations, as a list: [`Device::take_done`] returns the next.
     pub(crate) first: u32,
     /// Its owner.
     pub(crate) owner: Owner,
@@ -202,8 +205,8 @@ impl Device {
 
     // ── Arrival ─────────────────────────────────────────────────────────────────────────────────
 
-    /// Whether an operation that comes now can start at once. If those of one instant may share the
-    /// array, they are gathered first.
+    /// Whether an operation that comes now can start at once. If operations of one instant may
+    /// share the array, they are gathered first.
     #[inline]
     pub(crate) fn starts_at_once(&self, die: DieId) -> bool {
         let d = &self.dies[die];
@@ -219,8 +222,8 @@ impl Device {
         self.look_round(clock, die);
     }
 
-    /// An operation goes to its place in a lane, without an account of its wait or with one that
-    /// has begun.
+    /// An operation goes to its place in a lane, without an account of its wait, or with an account
+    /// that has begun.
     pub(crate) fn insert(&mut self, die: DieId, lane: LaneId, op: u32) {
         self.dies[die].insert(&mut self.ops, lane as usize, op);
     }
@@ -237,7 +240,7 @@ impl Device {
         }
     }
 
-    /// A free die with something in its lanes looks round at the end of this instant.
+    /// A free die with operations in its lanes chooses at the end of this instant.
     #[inline]
     pub(crate) fn look_round(&mut self, clock: &mut Clock, die: DieId) {
         let d = &mut self.dies[die];
@@ -249,7 +252,7 @@ impl Device {
         }
     }
 
-    /// Background work of a job has become urgent: what waits of it moves to the jobs' lane.
+    /// Background work of a job has become urgent: its waiting operations move to the jobs' lane.
     #[cold]
     pub(crate) fn promote(&mut self, owner: Owner) {
         for die in 0..self.dies.len() {
@@ -300,14 +303,14 @@ impl Device {
         self.empties(clock, die, array);
     }
 
-    /// Whether something is to be done when an operation comes to a die that is busy.
+    /// Whether there is something to do when an operation comes to a die that is busy.
     #[inline]
     pub(crate) fn attends(&self) -> bool {
         self.attends
     }
 
-    /// A die's time has come. Returns its command, if that is done; otherwise it may have to choose
-    /// ([`Device::is_choosing`]), or goes on.
+    /// A die's time has come. Returns its command if that is done. Otherwise the die may have to
+    /// choose ([`Device::is_choosing`]), or goes on.
     #[inline]
     pub(crate) fn act(&mut self, clock: &mut Clock, die: DieId) -> Option<Finished> {
         match self.dies[die].phase {
@@ -337,7 +340,8 @@ impl Device {
         None
     }
 
-    /// A command is done: its operations have their accounts of time. The die is about to choose.
+    /// A command is done: the accounts of time of its operations are final. The die is about to
+    /// choose.
     #[inline(always)] // from one place
     fn finish(&mut self, die: DieId, now: Time) -> Finished {
         let d = &mut self.dies[die];
@@ -348,8 +352,8 @@ impl Device {
     }
 
     /// Counts the time of a finished command for its operations, and returns the owner of the
-    /// first. Error correction goes to an account of its own, and the rest of the time is then that
-    /// of plain reads. The operation of a job comes alone, and its account is not needed.
+    /// first. Error correction goes to an account of its own; the rest of the time is then that of
+    /// plain reads. The operation of a job comes alone, and its account is not needed.
     #[inline(always)]
     fn book(&mut self, first: u32, command: &Command, ran: Dur) -> Owner {
         let owner = self.ops[first].owner;
@@ -409,7 +413,7 @@ impl Device {
         clock.plan(Actor::Die(die), end);
     }
 
-    /// A turn on the channel of a die is through: gives the next.
+    /// A die's turn on the channel is over: gives the next.
     fn give_turn(&mut self, clock: &mut Clock, die: DieId) {
         match self.channel_of(die).pass_on() {
             Some(next) if self.caches_reads() => self.send_register(clock, next),

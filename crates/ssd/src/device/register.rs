@@ -1,7 +1,7 @@
 //! A cache register for the pages of a die: it senses one page while it sends another, and takes one in
 //! while it programs another.
 //!
-//! The register is a server beside its die with a place of its own on the agenda. A sensed read
+//! The register is a server beside its die, with an actor of its own on the clock. A sensed read
 //! goes there to be sent, and the die continues. While data is there, only reads and erases begin.
 //! A waiting program takes its data in while another is in the array. It begins when that is done,
 //! before anything else. Work in the array counts as the die's time. A page in the register waits
@@ -24,14 +24,14 @@ pub(super) const LOADED: u8 = 1 << LOADED_LANE;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum State {
     Free,
-    /// The die has begun to program, and the register is free when that is in the array.
+    /// The die has begun to program, and the register is free once the data is in the array.
     Emptying,
     /// Has a sensed page, and asks for the channel once the die has gone on.
     Sensed,
     /// Waits for its turn on the channel.
     Waiting,
     Sending,
-    /// Takes in what is programmed next.
+    /// Takes in the data of the next program.
     Loading,
     /// Has it.
     Loaded,
@@ -64,9 +64,9 @@ pub(super) struct Registers {
 pub(crate) enum Turned {
     /// Nothing.
     Nothing,
-    /// It may take in what is programmed next.
+    /// It may take in the data of the next program.
     Free,
-    /// It has sent what was read.
+    /// It has sent the data of a read.
     Sent(Finished),
 }
 
@@ -114,7 +114,7 @@ impl Device {
 
     // ── Reads ───────────────────────────────────────────────────────────────────────────────────
 
-    /// A die has sensed: the page goes to its register, if that is free.
+    /// A die has sensed: the page goes to its register, if the register is free.
     #[cold]
     pub(super) fn sensed(&mut self, clock: &mut Clock, die: DieId) {
         let now = clock.now;
@@ -138,7 +138,7 @@ impl Device {
         clock.plan(Actor::Register(die), end);
     }
 
-    /// The next work of a die needs the register, which still has data to send. So it waits.
+    /// The next work of a die needs the register, which still has data to send. So the die waits.
     #[cold]
     pub(super) fn holds_back(&mut self, clock: &mut Clock, die: DieId) -> bool {
         let verb = self.dies[die].command.verb;
@@ -184,7 +184,7 @@ impl Device {
         programs.then_some(d.running)
     }
 
-    /// A die takes in what it programs next.
+    /// A die takes in the data of its next program.
     pub(crate) fn load(&mut self, clock: &mut Clock, die: DieId, op: u32, command: Command) {
         let parts = self.timing.bus.segments(&command);
         let started = clock.now;
@@ -192,7 +192,7 @@ impl Device {
         *self.register(die) = Register { state: State::Loading, op, command, started };
         let d = &mut self.dies[die];
         d.mask |= LOADED;
-        // Its wait has ended, and what runs was part of it.
+        // Its wait has ended, and the running command was part of that wait.
         let (source, ran) = (d.command.source, started - d.started);
         self.of_command(op, |device, op| {
             more(&mut device.ops[op].spent.queue[source], ran);
@@ -200,7 +200,7 @@ impl Device {
         clock.plan(Actor::Register(die), end);
     }
 
-    /// The die goes on with what is in its register, when it is there.
+    /// The die goes on with the operation in its register, when its data is there.
     pub(super) fn take_loaded(&mut self, clock: &mut Clock, die: DieId) {
         let register = *self.register(die);
         let d = &mut self.dies[die];

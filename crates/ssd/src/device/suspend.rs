@@ -1,9 +1,9 @@
 //! Programs and erases that make way for reads of the host.
 //!
-//! A command that is interrupted is a value beside its die: the command with what is left of it. The
-//! array stops, the die takes `pause` until it can take reads, and `resume` before the array goes on. A
-//! die holds one such command, and does nothing but reads of the host meanwhile: so it is among the
-//! heads from which the order policy picks, beside reads.
+//! An interrupted command is a value outside its die: the command with the time that it still
+//! needs. The array stops, the die takes `pause` until it can take reads, and `resume` before the
+//! array goes on. A die holds one such command, and serves only reads of the host meanwhile. So the
+//! order policy picks between that command and the first reads.
 //!
 //! When a read comes, the operation on the die runs until it may be interrupted:
 //!
@@ -11,7 +11,7 @@
 //! * it must have had `min-progress` in the array since it was resumed,
 //! * an erase in loops ends the loop.
 //!
-//! It is left alone if it would be done by the time at which the die could read.
+//! An operation is not interrupted if it would be done by the time at which the die could read.
 
 use super::Device;
 use super::die::{PAUSED, PAUSED_LANE, Phase};
@@ -30,22 +30,22 @@ pub struct Suspends {
     pub erase: Each<Source, u64>,
 }
 
-/// An operation that is interrupted, or was.
+/// An operation that is or was interrupted.
 #[derive(Copy, Clone, Debug)]
 struct OfDie {
     /// The first of its operations; `NONE`: nothing is interrupted.
     op: u32,
-    /// The command with what is left of it.
+    /// The command with the time that it still needs.
     command: Command,
     /// When it would be done if it were not interrupted.
     end: Time,
     /// How often it was interrupted.
     times: u32,
-    /// When it went on: what the die runs was interrupted before only if it began then.
+    /// When it went on: the running command was interrupted before only if it began then.
     resumed: Option<Time>,
     /// A read has come while it could not be interrupted, and is to interrupt it as soon as it can.
     asked: bool,
-    /// The die has looked round at the end of this instant, and no read has come.
+    /// The die has chosen at the end of this instant, and no read has come.
     looked: bool,
 }
 
@@ -93,8 +93,8 @@ impl Device {
         self.suspension.is_some()
     }
 
-    /// A read has come to a die that is busy: what runs there makes way, if it can and `may`, who is told
-    /// what runs and what came.
+    /// A read has come to a die that is busy: the running command makes way, if it can and `may`.
+    /// `may` is given the running operation and the read.
     #[cold]
     pub(crate) fn interrupt(
         &mut self,
@@ -136,8 +136,8 @@ impl Device {
         }
     }
 
-    /// When a command that ends at `end` can be interrupted, from now on; never, if it is done before the
-    /// die could read.
+    /// When a command that ends at `end` can be interrupted, from now on; `None` if it is done
+    /// before the die could read.
     fn interruption(&self, die: DieId, end: Time, now: Time) -> Option<Time> {
         let (s, command) = (self.suspension.as_ref()?, &self.dies[die].command);
         let from = Time::from_ns(end.as_ns() - command.array.as_ns());
@@ -151,7 +151,7 @@ impl Device {
         (at + s.settings.pause < end).then_some(at)
     }
 
-    /// The time of a die has come that interrupts a command or takes it up again.
+    /// The time has come for a die that interrupts a command or resumes it.
     #[cold]
     pub(super) fn act_on_paused(&mut self, clock: &mut Clock, die: DieId) {
         match self.dies[die].phase {
@@ -195,7 +195,8 @@ impl Device {
         clock.plan(Actor::Die(die), now + pause);
     }
 
-    /// A die goes on with what stands behind its lanes: what was interrupted, or what is in its register.
+    /// A die goes on with the operation behind its lanes: the interrupted one, or the one in its
+    /// register.
     #[cold]
     pub(crate) fn go_on_with(&mut self, clock: &mut Clock, die: DieId, lane: usize) {
         if lane == PAUSED_LANE { self.resume(clock, die) } else { self.take_loaded(clock, die) }
@@ -246,7 +247,7 @@ impl Device {
         }
     }
 
-    /// Dies were busy with suspends for at most as long as these took.
+    /// Checks that dies were busy with suspends for at most as long as these took.
     ///
     /// # Panics
     /// They were busy for longer.
@@ -273,12 +274,12 @@ impl Device {
         }
     }
 
-    /// The first operation of what is interrupted on a die.
+    /// The first operation of the interrupted command on a die.
     pub(super) fn paused(&self, die: DieId) -> u32 {
         self.suspension.as_ref().map_or(NONE, |s| s.dies[die].op)
     }
 
-    /// A read goes before what is interrupted: the die looks round anew after it.
+    /// A read goes before the interrupted command: the die chooses anew after it.
     pub(super) fn looks_again(&mut self, die: DieId) {
         if let Some(s) = &mut self.suspension {
             s.dies[die].looked = false;

@@ -13,8 +13,8 @@ use nand::{
 };
 
 impl Device {
-    /// The same as [`Device::command`] where one page that is one mapping unit is all there is to it: most
-    /// commands of most drives. `None`: it is something else.
+    /// The same as [`Device::command`] for one page that is one mapping unit: most commands of most
+    /// drives. `None`: the command is of another kind.
     #[inline(always)] // every command comes by
     pub(crate) fn plain_command(&mut self, op: u32) -> Option<Command> {
         let PageOp { operation, next, .. } = &self.ops[op];
@@ -59,8 +59,8 @@ impl Device {
         }
     }
 
-    /// Whether cells, where they are modelled, decide how long an operation takes: a read whose data leave
-    /// the die.
+    /// Whether the cells, if they are modelled, decide how long an operation takes. They do for a
+    /// read whose data leave the die.
     pub(super) fn asks_cells(&self, op: u32) -> bool {
         let Operation { verb, route, .. } = self.ops[op].operation;
         verb == Verb::Read && route != Route::Copyback
@@ -118,7 +118,7 @@ impl Device {
         Command { pages_out: out, ..Command::new(Verb::Read, source, longest) }
     }
 
-    /// A page is read and stays in the die: nobody corrects its errors.
+    /// A page is read and stays in the die: its errors are not corrected.
     #[cold]
     fn keep_errors(&mut self, op: u32, now: Time) {
         let Operation { slots, mode, level, .. } = self.ops[op].operation;
@@ -133,7 +133,8 @@ impl Device {
         }
     }
 
-    /// Reading where errors decide how finely pages are sensed: as long as the longest.
+    /// A read for which errors decide how finely pages are sensed. It takes as long as its slowest
+    /// page.
     #[inline(never)]
     fn soft_read(&mut self, op: u32, source: Source, now: Time) -> Command {
         let mut begun = false;
@@ -181,7 +182,7 @@ impl Device {
                 }
                 sensed
             } else {
-                // There is nothing that could be wrong.
+                // An empty page has no errors.
                 attempts[0][0] += 1;
                 *unsent += Units::new(u64::from(per_page - asked.units()));
                 out += asked.units();
@@ -219,8 +220,8 @@ impl Device {
         }
     }
 
-    /// Programming a chain of slots. Data that stay in the die cross no channel; what a register holds
-    /// of another page leaves it first.
+    /// Programming a chain of slots. Data that stay in the die cross no channel; data of another
+    /// page in a register leaves it first.
     #[inline(never)]
     fn program(&mut self, states: &BlockStates, op: u32, source: Source) -> Command {
         let (mut longest, mut pages_in) = (Dur::ZERO, 0);
@@ -232,7 +233,7 @@ impl Device {
             let UnitSizes { pages, .. } = self.geometry.units();
             self.stats.program_by_level[level] += self.geometry.flash_pages_per_program().get();
             let (mut time, before, pages) = if mode == Mode::Full {
-                // The pages of one wordline: the cells pass the levels of all of them.
+                // The pages of one wordline: the cells pass through the levels of all of them.
                 let first = self.geometry.page_of(self.geometry.split(slot).1);
                 let mut time = Dur::ZERO;
                 for page in first..first + pages {
@@ -282,9 +283,9 @@ impl Device {
         self.timing.program(level, page_type)
     }
 
-    /// Array time of programming a slot that may have several pages, that of reading them before,
-    /// and how many there are. A second generation is written over cells that must be known: those
-    /// whose value stays must stay as they are.
+    /// Array time of programming a slot that may have several pages, the time of reading these
+    /// pages before, and their number. A second generation is written over cells whose values must
+    /// be known, because some of them must stay as they are.
     #[cold]
     fn slot_time(
         &mut self,
@@ -307,8 +308,8 @@ impl Device {
         (time, before, pages.count * self.geometry.slots_per_page())
     }
 
-    /// In-place reprogramming, wordline by wordline: every page is read, unless it is a top page
-    /// that is known, and the top one written.
+    /// In-place reprogramming, wordline by wordline. Every page is read, except a top page whose
+    /// data is known; then the top page is written.
     fn reprogram_time(&mut self, source: Source, wordlines: u64, known: u64) -> Dur {
         let top = self.geometry.shape().bits_per_cell as usize - 1;
         let level = Level::MediumCost;
@@ -324,7 +325,7 @@ impl Device {
     }
 }
 
-/// The mapping units that a read and its group ask of a page in each plane of its block.
+/// The mapping units that a read and its group request from a page in each plane of its block.
 struct Asked {
     /// Bit 0: the first unit of the page in the first plane; the planes follow one another.
     bits: u64,
@@ -336,7 +337,7 @@ impl Asked {
     fn by(device: &Device, op: u32) -> Self {
         let (geometry, ops) = (&device.geometry, &device.ops);
         let of = |op: u32| {
-            // A page without a place is read alone, like the first unit of one.
+            // An unmapped page is read alone, like the first unit of a page.
             ops[op].operation.slots.map_or(1, |slots| {
                 slots.bits() << (geometry.split(slots.first).1 % geometry.slots_per_page())
             })
@@ -351,7 +352,7 @@ impl Asked {
         self.bits.count_ones()
     }
 
-    /// Those of one plane: of a unit that has pages in several, each.
+    /// The units of one plane. A unit with pages in several planes counts in each.
     #[inline]
     fn of_plane(&self, plane: u32) -> u32 {
         let UnitSizes { per_page, across, .. } = self.units;
@@ -359,7 +360,7 @@ impl Asked {
         (self.bits >> (plane / across * per_page) & page).count_ones()
     }
 
-    /// In how many planes something is read, and whether it is a whole page in any.
+    /// The number of planes in which something is read, and whether a whole page is read in any.
     fn planes(&self) -> (u32, bool) {
         let asked = (0..self.units.planes).map(|plane| self.of_plane(plane));
         asked.fold((0, false), |(planes, whole), n| {

@@ -4,7 +4,7 @@
 use kernel::Dur;
 use workload::{TraceError, Workload};
 
-/// One step of demand, a second where nothing else is said.
+/// One step of demand: a second, unless another length is set.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub(super) struct DemandStep {
     /// Bytes that the host writes in a second.
@@ -25,7 +25,7 @@ pub struct Demand {
     pages: f64,
 }
 
-/// Why a demand cannot be had.
+/// Why a demand cannot be computed.
 #[derive(Debug, thiserror::Error)]
 pub enum DemandError {
     /// The workload cannot be read.
@@ -61,8 +61,8 @@ impl Demand {
         Self::of_numbers(bytes, &pages)
     }
 
-    /// The demand of given numbers of bytes in each second, and of the pages that these touch:
-    /// what [`Demand::columns`] gave.
+    /// The demand of given numbers of bytes in each second, and of the pages that these touch. It
+    /// is the inverse of [`Demand::columns`].
     pub fn of_numbers(bytes: &[f64], pages: &[f64]) -> Result<Self, DemandError> {
         if bytes.len() != pages.len() {
             return Err(DemandError::Columns(bytes.len(), pages.len()));
@@ -98,8 +98,8 @@ impl Demand {
         Ok(watched.expect("nobody stopped it"))
     }
 
-    /// As [`Demand::of`]; `progress` gets the requests gone through after every batch, and `None`
-    /// comes back once it answers `false`.
+    /// As [`Demand::of`]. After every batch `progress` gets the number of requests so far; if it
+    /// returns `false`, the result is `None`.
     pub fn watched(
         workload: &dyn Workload,
         page_bytes: u64,

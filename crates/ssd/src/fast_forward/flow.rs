@@ -27,7 +27,7 @@ pub struct ForwardPlan<'a> {
     pub bins: usize,
     /// Epochs of the table, at most.
     pub epochs: usize,
-    /// The first period to be kept by itself, and how many.
+    /// The first period to be kept by itself, and the number of such periods.
     pub periods: (u64, usize),
 }
 
@@ -48,16 +48,17 @@ pub fn plan_of<'a>(drive: &Drive, demand: &'a Demand, waf: f64) -> ForwardPlan<'
     }
 }
 
-/// The life that is asked for where nothing says otherwise.
+/// The life that is assumed if nothing else is set.
 const FIVE_YEARS: Dur = Dur::secs(5 * 365 * 86_400);
 
 /// How it went.
 #[derive(Clone, Debug)]
 pub struct Forecast {
-    /// When the flash was worn out, in seconds, and what had been programmed by then, in bytes.
-    /// The model goes on to the target all the same, as if the drive did.
+    /// When the flash was worn out, in seconds, and the bytes that had been programmed by then. The
+    /// model goes on to the target all the same, as if the drive did.
     pub worn_out: Option<(f64, f64)>,
-    /// The same if each cycle counts by the rest that came before it, whatever the mean is.
+    /// The same if each cycle counts by the rest that came before it, and the mean rest does not
+    /// matter.
     pub worn_out_locally: Option<(f64, f64)>,
     /// These rests.
     pub rests: Rests,
@@ -115,10 +116,9 @@ impl Position {
     }
 }
 
-/// Advances a plan from a new drive to its target. `progress` gets periods done and in all; `None`
-/// if it answered `false`.
-// Long for its loop, which goes round up to 10^8 times: with its parts as functions it takes a fifth
-// longer.
+/// Advances a plan from a new drive to its target. `progress` gets the periods done and their
+/// total; if it returns `false`, the result is `None`. Long because of its loop, which runs up to
+/// 10^8 times: with its parts as functions it takes a fifth longer.
 pub fn fast_forward(
     plan: &ForwardPlan<'_>,
     progress: &mut dyn FnMut(u64, u64) -> bool,
@@ -231,11 +231,11 @@ pub fn fast_forward(
 }
 
 /// Whether the flash is worn out. The limit grows with time, so bytes below it stay below it until
-/// more are programmed: it is solved anew only where they reach it.
+/// more are programmed. It is solved anew only when the bytes reach it.
 struct Wear {
     cells: RatedCells,
     raw_bytes: f64,
-    /// Bytes up to which nothing can be worn out.
+    /// The number of bytes up to which nothing can be worn out.
     safe: f64,
     out: Option<(f64, f64)>,
     rests: Rests,
@@ -255,7 +255,7 @@ impl Wear {
         }
     }
 
-    /// A period ended at `seconds`. It programmed a number of bytes, and all so far another.
+    /// A period ended at `seconds`. It programmed `bytes`, and all periods so far `programmed`.
     #[inline]
     fn add(&mut self, bytes: f64, programmed: f64, seconds: f64, period: f64) {
         if programmed >= self.safe {

@@ -33,7 +33,7 @@ pub struct Ledger {
     most: usize,
     next_bin: f64,
     bin: usize,
-    /// The delay that pages have now, in seconds, and how many had it.
+    /// The present delay of pages, in seconds, and the number of pages with it.
     delay: f64,
     pages: f64,
     /// The stop that has not ended, in seconds.
@@ -97,7 +97,7 @@ impl Ledger {
     fn end_stop(&mut self) {
         self.stops += 1;
         self.delays.record(Dur::from_secs_f64(self.stop + self.delay));
-        // The page that was stopped is not counted again; it may not have been counted yet.
+        // The stopped page is not counted twice; it may not have been counted yet.
         self.pages -= 1.0;
         self.stop = 0.0;
     }
@@ -120,7 +120,7 @@ impl Ledger {
         }
     }
 
-    /// The end: counts what is open.
+    /// The end: counts the stop and the delay that are still open.
     pub(super) fn close(&mut self) {
         if self.stop > 0.0 {
             self.end_stop();
@@ -130,8 +130,8 @@ impl Ledger {
         self.periods.resize(self.most, 0.0);
     }
 
-    /// The mean delay of a page in nanoseconds. Pages are fractions here and whole where they are counted one
-    /// by one, so that the sums differ by the delay of a page at most.
+    /// The mean delay of a page in nanoseconds. Pages are fractions here, and whole in a count of
+    /// single pages, so the sums differ by at most the delay of a page.
     pub fn mean_delay_ns(&self) -> f64 {
         let total = self.total();
         self.delays.between((total.delay + total.stop) * 1e9 / total.pages)

@@ -3,9 +3,9 @@
 //!
 //! In each period the throttle grants bytes and a delay per page. The workload's demand proceeds as
 //! far as both allow, and the rest comes later (as in mode `shifted`). Wear, recovery and the
-//! throttle's state advance with every period. Stretches without writes are skipped at once.
-//! Two numbers come from elsewhere, an event simulation or the caller: bytes programmed for each
-//! byte of the host, and the time of a page write without throttle.
+//! throttle's state advance with every period. Stretches without writes are skipped at once. Two
+//! numbers are given by an event simulation or the caller: bytes programmed for each byte of the
+//! host, and the time of a page write without throttle.
 
 mod demand;
 mod flow;
@@ -39,7 +39,7 @@ pub struct Measured {
     pub warnings: usize,
 }
 
-/// Runs the workload once on a drive in every detail, without its throttle.
+/// Runs the workload once on a drive in full detail, without its throttle.
 pub fn measure(
     drive: &Drive,
     workload: Box<dyn Workload>,

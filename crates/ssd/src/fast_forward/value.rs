@@ -1,4 +1,4 @@
-//! The result as JSON: what was simulated, what extrapolated, and what came out.
+//! The result as JSON: simulated values, extrapolated values, and conclusions.
 
 use super::Measured;
 use super::demand::Demand;
@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 /// The result of a fast-forward, `floatgate.fast-forward/1`. `workload` names the workload, unless
 /// the demand was a list of numbers. `measured` is the event simulation, if there was one. A page
-/// write takes `page_write_ns` without throttle.
-// Long for the keys of a result, which stand here in one place.
+/// write takes `page_write_ns` without throttle. Long because all keys of a result are here.
 pub fn value(
     drive: &Drive,
     workload: Option<&str>,

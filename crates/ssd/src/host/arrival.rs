@@ -22,7 +22,7 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// Requests come at the speed of the run, where their times say anything.
+    /// Requests come at the speed of the run, if they have times.
     pub(super) fn new(settings: &Host) -> Self {
         let timeless = settings.mode == HostMode::QueueDepth;
         let speed = if timeless { 1.0 } else { settings.speed };
@@ -30,12 +30,12 @@ impl Inbox {
         Self { batch, at: 0, exhausted: false, one_by_one: false, speed }
     }
 
-    /// Requests come one by one; not any more, where `more` is false.
+    /// Requests come one by one. `more` is false: no longer.
     pub(super) fn expect_more(&mut self, more: bool) {
         self.one_by_one = more;
     }
 
-    /// Whether there is no next one, as far as anybody asked.
+    /// Whether there is no next request, as far as the source was read.
     pub(super) fn is_exhausted(&self) -> bool {
         self.exhausted
     }
@@ -68,7 +68,8 @@ impl Inbox {
     }
 }
 
-/// One closed loop of the workload in a run: it asks again when one of its own requests is answered.
+/// One closed loop of the workload in a run: its next request comes when one of its own is
+/// answered.
 pub(crate) struct RunningLoop {
     inner: Loop,
     batch: Vec<Request>,
@@ -85,7 +86,7 @@ impl RunningLoop {
         Self { inner, batch, next: 0, places, alignment: Alignment::new() }
     }
 
-    /// The next request, if there is a place for it, and one before the end.
+    /// The next request, if there is a place for it and it comes before the end.
     fn take(&mut self, now: Time) -> Result<Option<Request>, TraceError> {
         if self.places == 0 {
             return Ok(None);
@@ -95,17 +96,17 @@ impl RunningLoop {
         Ok(request)
     }
 
-    /// Its places, all free since the beginning of the run.
+    /// Its places, which are all free from the beginning of the run.
     pub(super) fn free_from_the_start(&self) -> impl Iterator<Item = Time> + use<> {
         std::iter::repeat_n(Time::ZERO, self.places as usize)
     }
 
-    /// Whether nothing more comes from it.
+    /// Whether it has no more requests.
     pub(super) fn is_over(&self, now: Time) -> bool {
         now >= self.inner.until
     }
 
-    /// The request that comes at `at`, if that is before the end.
+    /// The next request, which comes at `at`, if that is before the end.
     pub(super) fn ask(&mut self, at: Time, now: Time) -> Result<Option<Request>, TraceError> {
         if at >= self.inner.until {
             return Ok(None);
@@ -158,15 +159,15 @@ pub(crate) struct Feeder {
     closed_due: bool,
     /// The workload has no more requests than those of closed loops.
     ended: bool,
-    /// The closed loops go on, although all else was pushed.
+    /// The closed loops go on, although all other requests were pushed.
     closing: bool,
-    /// Queues of flows, in the place of all this.
+    /// Queues of flows, in place of the fields above.
     arbiter: Option<Box<Arbiter>>,
 }
 
 impl Feeder {
-    /// Of a request: it belongs to no closed loop. The others have the number of theirs. With an arbiter
-    /// a request that is not of a loop has the number of its flow.
+    /// Marks a request that belongs to no closed loop. The others have the number of theirs. With
+    /// an arbiter a request outside loops has the number of its flow.
     pub(crate) const OPEN: u32 = u32::MAX;
 
     pub(crate) fn new(settings: &Host) -> Self {
@@ -278,8 +279,8 @@ impl Feeder {
 
     #[inline]
     fn push_open<D: DriveInterface>(&mut self, drive: &mut D, request: &Request) {
-        // While this one is served, what the next writes over comes: where it lies, the map entry says,
-        // which came while the one before was served.
+        // While this one is served, the cache loads the data that the next request overwrites. The
+        // map entry gives its place, and was loaded while the request before was served.
         if let Some([next, others @ ..]) = self.inbox.batch.get(self.inbox.at..) {
             drive.prefetch_copy(next.offset);
             if let Some(after) = others.first() {
@@ -303,7 +304,7 @@ impl Feeder {
         self.note_done(drive);
     }
 
-    /// Pushes what the closed loops ask for, one request of each by turns.
+    /// Pushes the next requests of the closed loops, one request of each by turns.
     #[cold]
     #[inline(never)]
     fn push_closed<D: DriveInterface>(&mut self, drive: &mut D) -> Result<(), Interrupted> {
@@ -372,7 +373,7 @@ impl Feeder {
 
 /// The calls of a run, in the order of a turn. With an arbiter, the arbiter does all this.
 impl Feeder {
-    /// Plans the first arrival and pushes what arrives at once.
+    /// Plans the first arrival and pushes the requests that arrive at once.
     pub(crate) fn start<D: DriveInterface>(
         &mut self,
         drive: &mut D,
@@ -384,7 +385,7 @@ impl Feeder {
         self.push(drive, source)
     }
 
-    /// The drive wants to be asked: the next request's time has come.
+    /// The next request's time has come, as set with [`DriveInterface::wake_at`].
     #[inline]
     pub(crate) fn wake(&mut self, now: Time) {
         self.due = true;
@@ -393,7 +394,7 @@ impl Feeder {
         }
     }
 
-    /// Takes note of what is done since it was last asked.
+    /// Takes note of the requests completed since the last call.
     #[inline]
     pub(crate) fn collect<D: DriveInterface>(&mut self, drive: &mut D) {
         if let Some(arbiter) = &mut self.arbiter {
@@ -440,7 +441,7 @@ impl Feeder {
                 self.post_arrival(drive, source)?;
             }
             if self.closed_due {
-                // The drive answered at once, or nothing but the closed loops is left.
+                // The drive answered at once, or only the closed loops are left.
                 continue;
             }
             let waits = self.mode == HostMode::ThinkTime && self.places > 0 && !self.due;

@@ -1,6 +1,6 @@
 //! Whether requests arrive faster than they are served, in a run whose arrivals do not wait.
 //!
-//! A drive that cannot keep up shows three signs, and each alone may have another cause:
+//! A drive that cannot keep up shows three signs. Each alone may have another cause:
 //!
 //! * More requests are outstanding as the last one arrives than chance leaves there. A burst does
 //!   that, too.
@@ -15,10 +15,10 @@
 
 use kernel::{Dur, Time};
 
-/// The most rows; then every two become one.
+/// The most rows; with more, every two become one.
 const ROWS: usize = 64;
 
-/// Fewer arrivals say nothing about a rate.
+/// The fewest arrivals from which a rate can be estimated.
 const ENOUGH: u64 = 1000;
 
 /// Random arrivals at exactly the rate of service leave about `sqrt(n)` requests outstanding after
@@ -26,7 +26,7 @@ const ENOUGH: u64 = 1000;
 const BEYOND_CHANCE: f64 = 3.0;
 
 /// The least number outstanding over the last quarter must be this many times the average over the
-/// first. In a queue that grows evenly from nothing it is 6 times as many.
+/// first. In a queue that grows evenly from zero it is 6 times as large.
 const GROWN: f64 = 2.0;
 
 /// The drive must go on for this share of the time in which requests arrived.
@@ -65,8 +65,8 @@ pub(crate) struct Backlog {
     outstanding: u32,
 }
 
-/// The mark of an arrival that has to wait outside: the drive is full, and the number of others
-/// outside is not known.
+/// The mark of an arrival that has to wait outside. The drive is full then, and the number of other
+/// requests outside is not known.
 const UNTOLD: u32 = u32::MAX;
 
 /// A drive that could not keep up.
@@ -76,10 +76,11 @@ pub struct Overload {
     pub arrivals: u64,
     /// From the first of them to the last.
     pub arriving: Dur,
-    /// From there to the completion of all.
+    /// From the last arrival to the completion of all.
     pub behind: Dur,
-    /// Requests outstanding as the last one arrived: counted, or as many as were served from then on
-    /// at the rate of the run if that one had to wait outside.
+    /// Requests outstanding as the last one arrived. They are counted, unless that one had to wait
+    /// outside. Then the number is that of the requests served from then on, at the rate of the
+    /// run.
     pub outstanding: u64,
     /// The mean number of requests outstanding at the arrivals of the first quarter.
     pub at_first: f64,
@@ -97,8 +98,8 @@ impl Backlog {
         }
     }
 
-    /// The drive takes in a request that arrived at `at` and found a number of others inside. The
-    /// flag is whether it had to wait outside until one of them was done.
+    /// The drive takes in a request that arrived at `at` and found a number of others inside.
+    /// `waited` is true if it had to wait outside until one of them was done.
     #[inline]
     pub(crate) fn arrival(&mut self, at: Time, inside: u32, waited: bool) {
         self.last = at;
@@ -155,7 +156,7 @@ impl Backlog {
 mod tests {
     use super::*;
 
-    /// 1024 arrivals, a millisecond apart, of which each finds a little more outstanding than the one
+    /// 1024 arrivals, a millisecond apart. Each finds a little more outstanding than the one
     /// before, up to `most`. Chance leaves 32 at the end.
     fn growing_to(most: u32) -> Option<Overload> {
         let mut backlog = Backlog::new();
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!((over.arriving, over.behind), (Dur::ns(1_023_000_000), Dur::ns(77_000_000)));
     }
 
-    /// Serving all takes twice as long as they arrived, so that half of them were left as the last one
+    /// Serving all takes twice as long as they arrived. So half of them were left when the last one
     /// came, which had to wait outside.
     #[test]
     fn what_waits_outside_is_told_by_the_rate_of_service() {

@@ -11,34 +11,34 @@ use std::collections::VecDeque;
 pub(crate) struct Barrier {
     /// The number of the current epoch.
     current: u32,
-    /// The writes of it that are not safe.
+    /// Its writes that are not safe.
     open: u32,
-    /// The epochs before it that are not all safe, oldest first: how much is not, and the flush
-    /// that waits for it.
+    /// The earlier epochs that are not all safe, oldest first: the number of unsafe writes, and the
+    /// flush that waits for them.
     ended: VecDeque<(u32, u32)>,
 }
 
 impl Barrier {
-    /// The epoch of what comes now.
+    /// The epoch of data that comes now.
     #[inline]
     pub(crate) fn current(&self) -> u32 {
         self.current
     }
 
-    /// Something comes that is not safe. Returns its epoch.
+    /// A write comes that is not safe. Returns its epoch.
     #[inline]
     pub(crate) fn enter(&mut self) -> u32 {
         self.open += 1;
         self.current
     }
 
-    /// Something comes on behalf of what is in an epoch, and not safe itself.
+    /// A copy of data in an epoch comes, and is itself not safe.
     #[inline]
     pub(crate) fn join(&mut self, epoch: u32) {
         *self.left(epoch) += 1;
     }
 
-    /// Something is safe. Returns whether a flush may be done.
+    /// A write is safe. Returns whether a flush may be done.
     #[inline]
     pub(crate) fn leave(&mut self, epoch: u32) -> bool {
         if epoch == self.current {
@@ -88,7 +88,7 @@ impl Barrier {
 mod tests {
     use super::*;
 
-    /// Against a list of every write and every flush, by random steps.
+    /// Compared with a list of every write and every flush, by random steps.
     #[test]
     fn a_flush_is_done_when_all_before_it_are_safe() {
         for seed in 0..200 {

@@ -2,11 +2,11 @@
 //!
 //! A page that the host writes gets a *place*. Its data *arrive* there over the port, and from then
 //! on it may be *sent* to flash. It keeps its place until its program is done. A page that was not
-//! sent may be overwritten in place, and then never reaches flash. The least recently written page
-//! is sent first.
-//! A flush may wait for a page, or a write that is done only when it is safe. Such a page is sent
-//! as soon as it has arrived, and takes no more writes: the next one gets a place of its own. Once
-//! the host has no more requests, everything is sent. So a run ends with all its writes in flash.
+//! sent may be overwritten in place, and the old version then never reaches flash. The least
+//! recently written page is sent first. Some pages are awaited, by a flush or by a write that is
+//! done only when it is safe. Such a page is sent as soon as it has arrived, and takes no more
+//! writes: the next one gets a place of its own. Once the host has no more requests, everything is
+//! sent. So a run ends with all its writes in flash.
 
 use super::port::Port;
 use crate::config::{self, BufferKind};
@@ -26,12 +26,13 @@ pub(crate) struct PageParts(u128);
 impl PageParts {
     pub(crate) const ALL: Self = Self(u128::MAX);
 
-    /// The parts of a page of `size` bytes that lie wholly within a range of it: what a write gives.
+    /// The parts of a page of `size` bytes that lie wholly within a range of it: those that a write
+    /// provides.
     pub(crate) fn within(from: u64, to: u64, size: u64) -> Self {
         Self::range((from * 128).div_ceil(size), to * 128 / size)
     }
 
-    /// The parts that a range touches: what a read needs.
+    /// The parts that a range touches: those that a read needs.
     pub(crate) fn touched(from: u64, to: u64, size: u64) -> Self {
         Self::range(from * 128 / size, (to * 128).div_ceil(size))
     }
@@ -73,7 +74,7 @@ pub struct BufferCounts {
 /// How far a page is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum State {
-    /// Its data come over the port, from this number of writes.
+    /// The data of this number of writes still come over the port.
     Arriving(u32),
     /// It may be sent.
     Unsent,
@@ -87,7 +88,7 @@ struct Entry {
     parts: PageParts,
     prio: Prio,
     state: State,
-    /// The host gave it up before it was sent.
+    /// The host trimmed it before it was sent.
     dropped: bool,
     /// It is to be sent as soon as it has arrived.
     awaited: bool,
@@ -108,7 +109,7 @@ pub(crate) struct Data {
     pub(crate) bytes: Bytes,
 }
 
-/// A write that wants a place.
+/// A write that needs a place.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Write {
     pub(crate) lpn: Lpn,
@@ -126,25 +127,25 @@ pub(crate) struct Write {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Placed {
     pub(crate) place: u32,
-    /// The page was not in the buffer, or could not be written over.
+    /// The page was not in the buffer, or could not be overwritten there.
     pub(crate) new: bool,
 }
 
 /// The next state of a page whose data have arrived.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Arrived {
-    /// It stays, or more of it comes.
+    /// It stays, or more of its data comes.
     Stays,
     /// It is to be sent now.
     Sends(Flush),
-    /// The host has given it up; it was of this epoch, and its place is free.
+    /// The host has trimmed it. It was of this epoch, and its place is free.
     Dropped(u32),
 }
 
 /// A page that flash holds now.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Flushed {
-    /// The host gave the page up meanwhile.
+    /// The host trimmed the page meanwhile.
     pub(crate) dead: bool,
     /// The write that is done with it.
     pub(crate) answers: Option<u32>,
@@ -158,7 +159,7 @@ pub(crate) struct Buffer {
     entries: Vec<Entry>,
     /// The latest place of each page.
     places: FxHashMap<Lpn, u32>,
-    /// How the write that took each place had waited for it. It is as long as such writes made it.
+    /// The wait of the write that took each place. The list is as long as the highest such place.
     lines: Vec<Spent>,
     capacity: u32,
     /// Unsent pages that may stay.
@@ -169,7 +170,7 @@ pub(crate) struct Buffer {
     arriving: u32,
     oldest: u32,
     newest: u32,
-    /// Pages that the host gave up while copies of them were on their way.
+    /// Pages that the host trimmed while copies of them were on their way.
     dead: FxHashSet<Lpn>,
     /// Places of pages whose data still come, though the page has a later place or none.
     passed: BTreeSet<(Lpn, u32)>,
@@ -183,7 +184,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// The buffer of a drive with pages of this size; none, if it has no room for one.
+    /// The buffer of a drive with pages of this size; `None` if it is smaller than a page.
     pub(crate) fn new(settings: &config::BufferSettings, page: Bytes) -> Option<Self> {
         let size = settings.size.map_or(0, Bytes::get);
         let capacity = (size / page.get()) as u32;
@@ -210,7 +211,7 @@ impl Buffer {
         })
     }
 
-    /// Whether what is in it is lost with the power.
+    /// Whether its data is lost with the power.
     pub(crate) fn is_volatile(&self) -> bool {
         self.volatile
     }
@@ -220,7 +221,7 @@ impl Buffer {
         !(self.write_through && self.volatile)
     }
 
-    /// Whether somebody waits for a page to be in flash.
+    /// Whether a flush or a write waits for a page to be in flash.
     pub(crate) fn is_awaited(&self, place: u32) -> bool {
         self.entries[place as usize].awaited
     }
@@ -235,7 +236,7 @@ impl Buffer {
         self.unsent == 0 && self.arriving == 0
     }
 
-    /// Takes a page that the host writes, if there is room. `came_before`: writes wait for it.
+    /// Takes a page that the host writes, if there is space. `came_before`: writes wait for it.
     pub(crate) fn write(&mut self, write: Write, came_before: bool) -> Option<Placed> {
         let Write { lpn, parts, prio, forced, epoch, token } = write;
         let awaited = self.volatile && (forced || self.write_through);
@@ -263,7 +264,8 @@ impl Buffer {
         if came_before || self.taken == self.capacity {
             return None;
         }
-        // A page that is written again is not given up: older copies are placed before this one.
+        // A page that is written again is no longer trimmed: older copies get their slots before
+        // this one.
         if !self.dead.is_empty() {
             self.dead.remove(&lpn);
         }
@@ -299,15 +301,15 @@ impl Buffer {
         Some(Placed { place, new: true })
     }
 
-    /// The data of a write have arrived at its place; in `epoch` is written now. Whether the write,
-    /// `op`, is done with that comes first.
+    /// The data of a write have arrived at its place; new data is written in `epoch`. Returns first
+    /// whether the write, `op`, is done with that.
     pub(crate) fn arrived(&mut self, place: u32, op: u32, epoch: u32) -> (bool, Arrived) {
         let volatile = self.volatile;
         let entry = &mut self.entries[place as usize];
         let State::Arriving(writes) = &mut entry.state else { unreachable!("it was arriving") };
         *writes -= 1;
         if *writes > 0 {
-            // The last write of a page waits for it.
+            // The last write of a page waits for its program.
             return (true, Arrived::Stays);
         }
         self.arriving -= 1;
@@ -339,11 +341,11 @@ impl Buffer {
         hit
     }
 
-    /// The host gave a page up: what was not sent of it never will be. Returns the epoch of a page
-    /// that left.
+    /// The host trimmed a page: data of it that was not sent never will be. Returns the epoch of a
+    /// page that left.
     pub(crate) fn trim(&mut self, lpn: Lpn) -> Option<u32> {
         let place = self.places.remove(&lpn)?;
-        // Also copies that take no more writes, before this one.
+        // Also earlier copies that take no more writes.
         while let Some(&(_, before)) = self.passed.range((lpn, 0)..=(lpn, END)).next() {
             self.passed.remove(&(lpn, before));
             self.entries[before as usize].dropped = true;
@@ -358,14 +360,14 @@ impl Buffer {
         })
     }
 
-    /// The host gave a page up of which a copy was sent and has no slot yet: when it gets there,
-    /// it is to be given up again.
+    /// The host trimmed a page of which a sent copy has no slot yet. When the copy gets its slot,
+    /// the page must be trimmed again.
     #[cold]
     pub(crate) fn bury(&mut self, lpn: Lpn) {
         self.dead.insert(lpn);
     }
 
-    /// The next page to be sent, with `waiting` writes in want of room.
+    /// The next page to be sent, while `waiting` writes wait for space.
     pub(crate) fn next_flush(&mut self, waiting: usize) -> Option<Flush> {
         if self.unsent <= self.keep && self.sent() as usize >= waiting {
             return None;
@@ -400,17 +402,17 @@ impl Buffer {
         Flushed { dead, answers, epoch, token }
     }
 
-    /// From now on no page stays unsent.
+    /// From now on every page is sent.
     pub(crate) fn keep_nothing(&mut self) {
         self.keep = 0;
     }
 
-    /// How the write that took a place had waited for it.
+    /// The wait of the write that took a place.
     pub(crate) fn line(&self, place: u32) -> Spent {
         self.lines.get(place as usize).copied().unwrap_or_default()
     }
 
-    /// A write took a place, and had waited for it like this.
+    /// Notes the wait of the write that took a place.
     pub(crate) fn set_line(&mut self, place: u32, line: Spent) {
         let at = place as usize;
         if self.lines.len() <= at {
@@ -423,7 +425,7 @@ impl Buffer {
         self.taken == 0
     }
 
-    /// Writes that only wait for what they wrote to be in flash.
+    /// Writes whose only wait is for their data to be in flash.
     pub(crate) fn unanswered(&self) -> usize {
         self.unanswered as usize
     }

@@ -1,4 +1,5 @@
-//! The parts of requests' time by latency, so that the slowest can be told from the rest.
+//! The parts of requests' time by latency, so that the slowest requests can be separated from the
+//! rest.
 //!
 //! Latencies are sorted into cells, 32 for each factor of two. The counts of a request belong to
 //! its cell. The causes of the slowest requests are a sum over the last cells.
@@ -12,7 +13,7 @@ const FINE: u32 = 5;
 /// This number of cells holds every possible latency.
 const CELLS: usize = ((64 - FINE as usize) + 1) << FINE;
 
-/// One cell: how many requests, their latencies together in ns, and where their time went.
+/// One cell: the number of requests, the sum of their latencies in ns, and the parts of their time.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 struct Cell {
     requests: u64,
@@ -20,7 +21,7 @@ struct Cell {
     parts: Parts<Dur>,
 }
 
-/// Requests, and where their time went.
+/// Requests, and the parts of their time.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Delays {
     /// How many requests.
@@ -81,7 +82,8 @@ impl ByLatency {
         }
     }
 
-    /// The parts of latencies add up to them: where all latencies together have room, each sum has.
+    /// The parts of latencies add up to the latencies. So if the sum of all latencies fits, each
+    /// part fits.
     #[inline]
     fn make_room(&mut self, latency: u64) {
         if self.total.latency.checked_add(latency).is_none() {
@@ -145,7 +147,7 @@ mod tests {
         assert_eq!(cell_of(u64::MAX), CELLS - 1);
     }
 
-    /// An account of time that is all a request's.
+    /// An account of time that belongs to one request.
     fn spent(of: &[(Part, u64)]) -> Parts<Dur> {
         let mut spent = Parts::default();
         for (part, ns) in of {

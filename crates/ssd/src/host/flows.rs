@@ -1,8 +1,8 @@
 //! Several flows before the interface of the drive, and an arbiter between them.
 //!
-//! Each flow has a queue outside. Its requests come there at their times, or as its earlier ones are
-//! answered; when the drive has a place the arbiter says whose first request goes in. With one flow
-//! the order is that of [`Feeder`](super::Feeder), event by event.
+//! Each flow has a queue outside the drive. Its requests come there at their times, or as its
+//! earlier ones are answered. When the drive has a place, the arbiter chooses the flow whose first
+//! request goes in. With one flow the order is that of [`Feeder`](super::Feeder), event by event.
 
 use super::backlog::Backlog;
 use super::{Completion, DriveInterface, Inbox};
@@ -15,19 +15,19 @@ use policies::{Arbitration, ArbitrationPolicy, HeadView};
 use std::collections::VecDeque;
 use workload::{Request, RequestSource};
 
-/// If the time of arrival does not decide which requests are read, at most this number is read to
-/// find the next one of each flow.
+/// If arrival times do not decide which requests are read, at most this number is read to find the
+/// next one of each flow.
 const AHEAD: usize = 1 << 20;
 
 /// The requests of one flow from one source: from the stream of all, or from a closed loop.
 struct Lane {
     flow: u8,
-    /// Requests that were read and have not gone in. Of a closed loop it holds one at most.
+    /// Requests that were read and have not gone in. A closed loop has at most one.
     waiting: VecDeque<Request>,
     /// Of a closed loop: when each of its places became free, in order.
     free: VecDeque<Time>,
     closed: Option<RunningLoop>,
-    /// With think times: when the next request comes, if the one before is answered.
+    /// With think times: when the next request comes, once the one before is answered.
     ready: Option<Time>,
     previous: Time,
     thinks: bool,
@@ -37,7 +37,7 @@ struct Lane {
 #[derive(Copy, Clone)]
 struct FlowState {
     weight: u32,
-    /// Its requests inside the drive, and how many there may be.
+    /// Its requests inside the drive, and their limit.
     inside: u32,
     most: u32,
 }
@@ -51,9 +51,9 @@ pub(crate) struct Arbiter {
     flows: Vec<FlowState>,
     /// Free places in the drive.
     places: u32,
-    /// Arrivals up to this time were taken note of.
+    /// Arrivals up to this time have been noted.
     horizon: Time,
-    /// All places were taken: since then nobody took note of arrivals.
+    /// All places were taken, and since then no arrivals were noted.
     blocked: bool,
     /// Throttle delay injected so far.
     shift: Dur,
@@ -72,8 +72,8 @@ impl FlowState {
 }
 
 impl Arbiter {
-    /// `shares` has for each flow, one at least, its weight and its requests inside at most; loops say
-    /// whose they are.
+    /// `shares` has the weight of each flow and the most of its requests inside; there is at least
+    /// one flow. Loops name their flows.
     pub(crate) fn new(
         settings: &Host,
         policy: ArbitrationPolicy,
@@ -139,7 +139,8 @@ impl Arbiter {
         }
     }
 
-    /// Reads what has arrived, and the next request of each flow where times do not say.
+    /// Reads the requests that have arrived, and the next request of each flow if times do not
+    /// decide.
     fn read(&mut self, source: &mut dyn RequestSource, now: Time) -> Result<(), Interrupted> {
         let by_time = matches!(self.mode, HostMode::Timestamps | HostMode::Shifted);
         while let Some(next) = self.inbox.peek(source)? {
@@ -159,7 +160,7 @@ impl Arbiter {
         for at in 0..self.lanes.len() {
             let lane = &mut self.lanes[at];
             if let Some(inner) = &mut lane.closed {
-                // A loop asks at the time when its place became free.
+                // The request of a loop arrives at the time when its place became free.
                 if let (true, Some(&free)) = (lane.waiting.is_empty(), lane.free.front()) {
                     lane.waiting.extend(inner.ask(free, now)?);
                 }
@@ -175,12 +176,12 @@ impl Arbiter {
         Ok(())
     }
 
-    /// When a request of the stream arrives, where its time says so.
+    /// When a request of the stream arrives, if its time decides that.
     fn arrival(&self, request: &Request) -> Time {
         if self.mode == HostMode::Shifted { request.at + self.shift } else { request.at }
     }
 
-    /// When the first request of a lane arrives, or did: none that is known of.
+    /// When the first request of a lane arrives or arrived; `None` if none is known.
     fn head(&self, lane: &Lane, now: Time) -> Option<Time> {
         let first = lane.waiting.front()?;
         if lane.closed.is_some() {
@@ -198,13 +199,13 @@ impl Arbiter {
         self.head(lane, now).filter(|at| free || *at <= self.horizon)
     }
 
-    /// Whether something waits for a place, of a flow that has one left or of any.
+    /// Whether a request waits for a place: of a flow that has one left, or of any flow.
     fn waits(&self, now: Time, of_any: bool) -> bool {
         let may = |lane: &&Lane| of_any || self.flows[usize::from(lane.flow)].may();
         self.lanes.iter().filter(may).any(|lane| self.is_there(lane, now).is_some())
     }
 
-    /// Writes down the first request of each flow that may go in.
+    /// Lists the first request of each flow that may go in.
     fn line_up(&mut self, now: Time) {
         let (mut heads, mut of) = (std::mem::take(&mut self.heads), std::mem::take(&mut self.of));
         heads.clear();
@@ -219,7 +220,7 @@ impl Arbiter {
             let head = HeadView { flow, weight, prio, arrived, bytes, inside };
             let at = heads.partition_point(|other| other.flow < flow);
             match heads.get_mut(at).filter(|other| other.flow == flow) {
-                // Of a flow that comes from several places, what came first.
+                // If a flow comes from several places, the request that came first.
                 Some(other) if arrived < other.arrived => (*other, of[at]) = (head, number),
                 Some(_) => {}
                 None => {
@@ -231,7 +232,7 @@ impl Arbiter {
         (self.heads, self.of) = (heads, of);
     }
 
-    /// The arbiter chooses, and what it chose goes in.
+    /// The arbiter chooses a request, which goes in.
     fn admit<D: DriveInterface>(&mut self, drive: &mut D, now: Time) {
         self.line_up(now);
         let chosen = self.policy.pick(&self.heads, now);
@@ -257,7 +258,7 @@ impl Arbiter {
         self.collect(drive);
     }
 
-    /// The next time at which something arrives that has not yet.
+    /// The time of the next arrival.
     fn next_arrival(
         &mut self,
         source: &mut dyn RequestSource,
@@ -277,7 +278,7 @@ impl Arbiter {
 }
 
 impl Arbiter {
-    /// Requests come one by one; not any more, where `more` is false.
+    /// Requests come one by one. `more` is false: no longer.
     pub(crate) fn expect_more(&mut self, more: bool) {
         self.inbox.expect_more(more);
     }
@@ -294,7 +295,7 @@ impl Arbiter {
         self.horizon = now;
     }
 
-    /// Takes note of what is done since it was last asked.
+    /// Takes note of the requests completed since the last call.
     #[cold]
     pub(crate) fn collect<D: DriveInterface>(&mut self, drive: &mut D) {
         while let Some(done) = drive.take_done() {
@@ -302,7 +303,7 @@ impl Arbiter {
         }
     }
 
-    /// Pushes as long as there is a place and something that waits for it.
+    /// Pushes requests as long as there is a place and a request for it.
     #[cold]
     #[inline(never)]
     pub(crate) fn push<D: DriveInterface>(

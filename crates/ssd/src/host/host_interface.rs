@@ -1,9 +1,9 @@
 //! The host interface: the controller, whose cores take commands, and the link, which carries data.
 //! Both serve in order of arrival.
 //!
-//! A command goes through a core before anything else happens to it. Data of a write then go over the
-//! link, page by page, before their pages enter; data of a read go over it as each page is there. A
-//! command without data is itself what the link carries.
+//! A command goes through a core before anything else happens to it. Data of a write then go over
+//! the link, page by page, before their pages enter; data of a read go over it as each page is
+//! there. If a command has no data, the link carries the command itself.
 
 use super::Class;
 use crate::config;
@@ -30,8 +30,8 @@ pub(crate) enum Passed {
     Out(u32),
 }
 
-/// Something on its way: when it is through, its place among those that are through at the same time,
-/// what it is, and when it came.
+/// A passing command or its data: when it is through, its place among those that are through at the
+/// same time, its kind, and when it came.
 type OnItsWay = Reverse<(Time, u64, Passed, Time)>;
 
 /// Time of a command.
@@ -130,12 +130,12 @@ impl HostInterface {
         self.on_their_way.push(Reverse((at, self.came, what, now)));
     }
 
-    /// When the first of all is through.
+    /// When the first of all transfers is through.
     pub(crate) fn next(&self) -> Option<Time> {
         self.on_their_way.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// The first of all is through now.
+    /// The first of all transfers is through now.
     pub(crate) fn pass(&mut self) -> Passed {
         let Reverse((at, _, what, came)) = self.on_their_way.pop().expect("something is planned");
         let took = at - came;
@@ -162,7 +162,8 @@ impl HostInterface {
         }
     }
 
-    /// Adds what a request spent before its pages to the account of its time. Returns how much it is.
+    /// Adds the time that a request spent before its pages to the account of its time. Returns that
+    /// time.
     pub(crate) fn book(&self, id: u32, spent: &mut Spent) -> Dur {
         let OfCommand { controller, link } =
             self.commands.get(id as usize).copied().unwrap_or_default();
@@ -171,7 +172,7 @@ impl HostInterface {
         controller + link
     }
 
-    /// A page of a request is answered: of all, the last one's data count.
+    /// A page of a request is answered. The link time of its last page replaces that of the others.
     pub(crate) fn add_data(&mut self, id: u32, op: u32) {
         let data = self.data.get(op as usize).copied().unwrap_or_default();
         place(&mut self.commands, id).link = data;
@@ -188,7 +189,7 @@ fn place<T: Default + Clone>(list: &mut Vec<T>, at: u32) -> &mut T {
 }
 
 impl Controller {
-    /// The core that is free first takes a command. Returns when the command goes on.
+    /// The core that is free first takes a command. Returns when the command leaves it.
     fn take(&mut self, class: Class, bytes: Bytes, now: Time) -> Time {
         let &config::Controller { read, write, rate, read_latency, .. } = &self.settings;
         let (busy, more) =
@@ -208,7 +209,7 @@ impl Link {
         self.settings.rate.map_or(Dur::ZERO, |rate| rate.time(bytes).max(Dur::ns(1)))
     }
 
-    /// Carries a transfer that takes `takes`. Returns when it is there.
+    /// Carries a transfer of length `takes`. Returns when it ends.
     fn carry(&mut self, to_host: bool, takes: Dur, now: Time) -> Time {
         let full = self.settings.duplex == config::Duplex::Full;
         self.ways[usize::from(to_host && full)].take(now, takes) + self.settings.latency

@@ -1,10 +1,10 @@
-//! The interface of a drive in simulated time, as those see it who push requests into it.
+//! The interface of a drive in simulated time, for parts that push requests into it.
 
 use super::Completion;
 use kernel::{Dur, Time};
 use workload::Request;
 
-/// A drive that takes requests. The feeder and the arbiter know no more of it.
+/// A drive that takes requests. The feeder and the arbiter use nothing else of it.
 pub(crate) trait DriveInterface {
     /// The simulated time.
     fn now(&self) -> Time;
@@ -23,7 +23,7 @@ pub(crate) trait DriveInterface {
     /// The next request that is done and was not reported yet.
     fn take_done(&mut self) -> Option<Completion>;
 
-    /// Comes back to the caller at this time; `None`: only when something is done.
+    /// Returns to the caller at this time; `None`: only when a request is done.
     fn wake_at(&mut self, at: Option<Time>);
 
     /// The time that [`DriveInterface::wake_at`] has set.
@@ -35,6 +35,6 @@ pub(crate) trait DriveInterface {
     /// Loads the map entry of the first page of a request that comes soon into the processor's cache.
     fn prefetch(&self, offset: u64);
 
-    /// Loads into the processor's cache what changes when that page is written over.
+    /// Loads into the processor's cache the entries that change when that page is written over.
     fn prefetch_copy(&self, offset: u64);
 }

@@ -1,5 +1,6 @@
-//! The way into and out of the write buffer: one transfer after the other, at the buffer's rate, and
-//! each answered after its latency. A request without data is itself what is transferred.
+//! The way into and out of the write buffer: one transfer after the other, at the buffer's rate,
+//! and each answered after its latency. If a request has no data, the request itself is
+//! transferred.
 
 use crate::config;
 use crate::server::Server;
@@ -39,7 +40,7 @@ impl Port {
         self.rate.is_some() || self.latency + self.access > Dur::ZERO
     }
 
-    /// A transfer of so many bytes begins behind those that are on their way.
+    /// A transfer of this many bytes begins behind those that are on their way.
     pub(crate) fn begin(&mut self, transfer: Transfer, bytes: Bytes, now: Time) {
         let takes = self.rate.map_or(Dur::ZERO, |rate| rate.time(bytes).max(Dur::ns(1)));
         self.queue.push_back((self.way.take(now, self.access + takes) + self.latency, transfer));

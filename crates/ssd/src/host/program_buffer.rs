@@ -1,7 +1,7 @@
-//! The program buffers of the host. If one command programs several pages, writes wait in memory for
-//! others to be programmed with.
+//! The program buffers of the host. If one command programs several pages, a write waits in memory
+//! for the others of its program.
 //!
-//! A page that is overwritten there, or given up, never reaches flash. Its operation stays as a
+//! A page that is overwritten there, or trimmed, never reaches flash. Its operation stays as a
 //! superseded write and is done with the others. A buffer is *flushed* when it is full or due.
 //! Missing pages are then padding.
 
@@ -14,9 +14,9 @@ use kernel::Time;
 struct Writes {
     /// The pages, each with its operation.
     pages: ProgramBuffer<Lpn, u32>,
-    /// Operations whose pages were written over or given up.
+    /// Operations whose pages were overwritten or trimmed.
     superseded: Vec<u32>,
-    /// When it is flushed though it is not full.
+    /// The time at which it is flushed even if it is not full.
     due: Option<Time>,
 }
 
@@ -67,7 +67,7 @@ impl ProgramBuffers {
         pages.fills(self.unit)
     }
 
-    /// The host gave a page up.
+    /// The host trimmed a page.
     pub(crate) fn drop_page(&mut self, at: usize, lpn: Lpn, ops: &mut Ops) {
         let Writes { pages, superseded, .. } = &mut self.each[at];
         let op = pages.remove(lpn).expect("it was found there");
@@ -93,7 +93,7 @@ impl ProgramBuffers {
         self.each[at].pages.is_empty()
     }
 
-    /// The program buffer with most pages, the first of several.
+    /// The program buffer with the most pages; the first, if there are several.
     pub(crate) fn fullest(&self) -> usize {
         let most = (0..self.each.len()).rev().max_by_key(|at| self.each[*at].pages.len());
         most.expect("there are program buffers")

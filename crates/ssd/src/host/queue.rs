@@ -1,5 +1,5 @@
 //! The requests inside the drive, from the moment when it takes them in to their completion, and
-//! what is counted of them.
+//! their counts.
 
 use super::{Barrier, ByLatency};
 use crate::ops::{Course, NONE, Spent, behind};
@@ -61,7 +61,7 @@ pub struct Stats {
     pub classes: Each<Class, ClassStats>,
     /// Of these, those of high priority, if there were any.
     pub urgent: Option<Box<Each<Class, ClassStats>>>,
-    /// The same by flow, where there are flows.
+    /// The same by flow, if there are flows.
     pub flows: Vec<Each<Class, ClassStats>>,
     /// Requests taken in.
     pub generated: u64,
@@ -73,7 +73,7 @@ pub struct Stats {
     pub rmw_reads: u64,
     /// Host reads of pages that the map does not know, answered by flash or not.
     pub unmapped_reads: u64,
-    /// The bounds of writes that change a part of a page: all these bytes combined by *or*.
+    /// The bounds of all writes that change a part of a page, combined by *or*.
     pub partial_bounds: u64,
     /// Host reads of pages on their way to flash that the controller answered from its memory.
     pub pending_reads: u64,
@@ -102,7 +102,7 @@ pub(crate) struct Inside {
     pub(crate) flow: u8,
     /// A write that is done when it survives a loss of power.
     pub(crate) forced: bool,
-    /// Some of what it read could not be corrected.
+    /// Some of the data that it read could not be corrected.
     pub(crate) failed: bool,
     /// The epoch of writes that a write belongs to (see [`Barrier`]).
     pub(crate) epoch: u32,
@@ -155,8 +155,8 @@ pub struct Completion {
     pub latency: Dur,
     /// The flow that it belongs to.
     pub flow: u8,
-    /// Some of what it read could not be corrected. Nobody notes that unless [`Sim::report_safe`] was
-    /// called.
+    /// Some of the data that it read could not be corrected. Always false unless
+    /// [`Sim::report_safe`] was called.
     ///
     /// [`Sim::report_safe`]: crate::sim::Sim::tell_safe
     pub failed: bool,
@@ -172,7 +172,7 @@ pub struct Safe {
     pub token: u32,
 }
 
-/// The requests inside the drive, in a slab, and those that are done and not yet told.
+/// The requests inside the drive, in a slab, and those that are done and not yet reported.
 pub(crate) struct Requests {
     slots: Vec<Inside>,
     free: u32,
@@ -180,19 +180,20 @@ pub(crate) struct Requests {
     /// When the number of requests inside last changed.
     counted_at: Time,
     pub(crate) done: VecDeque<Completion>,
-    /// Pages that became safe and were not told yet, if somebody wants to know.
+    /// Pages that became safe and were not reported yet. Present if the client wants to know.
     pub(crate) safe: Option<VecDeque<Safe>>,
     /// The writes that flushes wait for.
     pub(crate) barrier: Barrier,
-    /// The account of the time outside, by request. It is as long as such requests made it.
+    /// The account of the time outside, by request. The list is as long as the highest such
+    /// request.
     lines: Vec<Spent>,
-    /// The last request that completed since there may be a line.
+    /// The last request that completed since requests may wait in line.
     last: Course,
     /// Requests inside at most.
     limit: u32,
     /// Requests may wait in line outside: the drive has been full, or one has waited.
     has_line: bool,
-    /// There may be a line, or something else is counted apart as a request completes.
+    /// Requests may wait in line, or other counts are needed as a request completes.
     apart: bool,
     pub(crate) stats: Stats,
 }
@@ -276,19 +277,19 @@ impl Requests {
         self.lines[at] = behind(&self.last, outside);
     }
 
-    /// Something is counted apart as a request completes.
+    /// Further counts are needed as a request completes.
     pub(crate) fn set_apart(&mut self) {
         self.apart = true;
     }
 
-    /// Whether something is counted apart as a request completes.
+    /// Whether further counts are needed as a request completes.
     #[inline]
     pub(crate) fn is_apart(&self) -> bool {
         self.apart
     }
 
-    /// A request is about to complete, and others may wait behind it. Adds the time that it waited outside
-    /// itself to the account of its time.
+    /// A request is about to complete, and others may wait behind it. Adds the time that it waited
+    /// outside to the account of its time.
     pub(crate) fn add_line(&mut self, id: u32, spent: &mut Spent) {
         if !self.has_line {
             return;
@@ -316,7 +317,7 @@ impl Requests {
         &mut self.slots[id as usize]
     }
 
-    /// A page of a request is done; whether it was the last.
+    /// A page of a request is done. Returns whether it was the last.
     #[inline]
     pub(crate) fn page_done(&mut self, id: u32, now: Time) -> bool {
         let request = &mut self.slots[id as usize];
@@ -327,7 +328,7 @@ impl Requests {
         request.left == 0
     }
 
-    /// A request is done, and leaves. `spent`: where its time went.
+    /// A request is done, and leaves. `spent`: the parts of its time.
     #[inline]
     pub(crate) fn complete(&mut self, id: u32, spent: &Spent, now: Time) {
         self.count_inside(now);
@@ -348,7 +349,7 @@ impl Requests {
         self.free = id;
     }
 
-    /// A request is about to be done: what is counted of its flow, where there are flows.
+    /// A request is about to be done: the counts of its flow, if there are flows.
     pub(crate) fn complete_in_flow(&mut self, id: u32, spent: &Spent, now: Time) {
         let &Inside { arrived, class, flow, bytes, .. } = self.get(id);
         if let Some(flow) = self.stats.flows.get_mut(usize::from(flow)) {
@@ -363,7 +364,7 @@ impl Requests {
         self.counted_at = now;
     }
 
-    /// The integral of the requests inside up to `at`, before which nothing happens any more.
+    /// The integral of the requests inside up to `at`, before which there are no more events.
     #[inline]
     pub(crate) fn occupancy_until(&self, at: Time) -> TimeSum {
         let since = TimeSum::from(at - self.counted_at);

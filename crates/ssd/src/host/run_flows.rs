@@ -1,5 +1,5 @@
-//! The flows of a workload as a drive's settings have them: their weights and priorities, and which of
-//! them are heard at all.
+//! The flows of a workload with a drive's settings: their weights and priorities, and which of them
+//! are sent at all.
 
 use crate::config::Host;
 use kernel::{Prio, nearest};
@@ -10,7 +10,7 @@ pub(crate) struct RunFlows {
     pub(crate) flows: Vec<Flow>,
     /// The priority that requests of each have.
     priorities: Vec<Option<Prio>>,
-    /// The only one that is heard.
+    /// The only flow that is sent.
     only: Option<u8>,
 }
 
@@ -66,7 +66,8 @@ impl RunFlows {
         Ok(Self { flows, priorities, only: only.map(|at| at as u8) })
     }
 
-    /// The weight of each, and its requests inside at most; those of a workload that is one flow, too.
+    /// The weight of each flow, and the most of its requests inside. A workload without flows is
+    /// one flow.
     pub(crate) fn shares(&self) -> Vec<(u32, u32)> {
         let shares = self.flows.iter().map(|flow| (flow.weight, flow.depth.unwrap_or(u32::MAX)));
         let shares: Vec<_> = shares.collect();
@@ -83,7 +84,7 @@ impl RunFlows {
         self.priorities.get(usize::from(flow)).copied().flatten()
     }
 
-    /// The streams of those that are heard, with the priorities that they have.
+    /// The streams of the flows that are sent, with their priorities.
     pub(crate) fn heard(&self, Flows { open, closed }: Flows) -> Flows {
         if self.only.is_none() && self.priorities.iter().all(Option::is_none) {
             return Flows { open, closed };
@@ -98,7 +99,7 @@ impl RunFlows {
     }
 }
 
-/// A stream of which only some are heard.
+/// A stream of which only some flows are sent.
 struct Heard {
     inner: Box<dyn RequestSource>,
     only: Option<u8>,

@@ -1,11 +1,11 @@
-//! Requests as columns: a workload that is converted, or what came to a session.
+//! Requests as columns: a workload that is converted, or the requests of a session.
 
 use super::{CHUNK, Column, Values};
 use kernel::Prio;
 use serde_json::{Value, json};
 use workload::{About, Flow, Request};
 
-/// The words of the columns that have words, in the order of the numbers that stand for them.
+/// The words of the columns that hold words, in the order of the numbers that stand for them.
 const OPS: [&str; 5] = ["read", "write", "trim", "flush", "write-fua"];
 const PRIOS: [&str; 2] = ["normal", "high"];
 
@@ -33,7 +33,7 @@ impl Default for ArrivalRows {
 }
 
 impl ArrivalRows {
-    /// How many there are. Those that are handed over at once are [`CHUNK`] or fewer.
+    /// The number of requests. At most [`CHUNK`] are handed over at once.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.time.len()
@@ -49,7 +49,7 @@ impl ArrivalRows {
         self.flow.extend(batch.iter().map(|r| r.flow));
     }
 
-    /// As columns. `flows`: whose requests these are, where they are of several.
+    /// The requests as columns. `flows`: the names of their flows, if there are several.
     pub fn columns(self, flows: &[Flow]) -> Vec<Column> {
         let named = |name: &str, values| Column { name: name.into(), values, optional: false };
         let mut columns = vec![

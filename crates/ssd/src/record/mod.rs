@@ -2,8 +2,8 @@
 //! for each block. They are columns of plain numbers, and the caller stores them. `docs/results.md`
 //! explains each column.
 //!
-//! Recording is off unless somebody asks for it, and changes nothing in the run. A drive that does
-//! not record pays one comparison for each event and one test for each request.
+//! Recording is off unless the caller asks for it, and changes nothing in the run. A drive that
+//! does not record pays one comparison for each event and one test for each request.
 
 mod arrivals;
 mod requests;
@@ -55,13 +55,13 @@ impl RunTable {
 /// time, and together they should stay in the caches.
 pub const CHUNK: usize = 1 << 12;
 
-/// Takes some rows of a table, whose columns are the same every time, and comes at least once for
-/// each table that is kept. The answer `false` stops the run.
+/// Takes some rows of a table, whose columns are the same every time. It is called at least once
+/// for each table that is kept. If it returns `false`, the run stops.
 pub type Sink = Box<dyn FnMut(RunTable, Vec<Column>) -> bool + Send>;
 
-/// The sources of a row when it ends, besides the FTL.
+/// The sources of a row at its end, besides the FTL.
 pub(crate) struct DriveView<'a> {
-    /// The instant: nothing has happened after it.
+    /// The instant. No event came after it.
     pub(crate) at: Time,
     pub(crate) stats: &'a Stats,
     /// Host page writes that waited for a free block.
@@ -151,7 +151,7 @@ impl Recorder {
         self.series.pass_quiet(now);
     }
 
-    /// The run is over: hands over what is left.
+    /// The run is over: hands over the rest.
     pub(crate) fn finish<K: PolicyTypes>(
         mut self,
         drive_view: &DriveView<'_>,

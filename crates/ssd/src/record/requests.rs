@@ -18,8 +18,8 @@ struct Row {
     flow: u8,
 }
 
-/// The rows that were not handed over yet. A request leaves one row in one place; columns are made of
-/// them when there are enough.
+/// The rows that were not handed over yet. A request writes one row in one place. Columns are made
+/// when there are enough rows.
 pub(super) struct RequestRows {
     rows: Vec<Row>,
     /// The names of the flows, at least one.
@@ -27,7 +27,7 @@ pub(super) struct RequestRows {
 }
 
 impl RequestRows {
-    /// No rows. `flows`: their names, where there are flows.
+    /// No rows. `flows`: the names of the flows, if there are flows.
     pub(super) fn new(flows: Vec<String>) -> Self {
         let flows = if flows.is_empty() { vec!["all".into()] } else { flows };
         Self { rows: Vec::new(), flows }
@@ -51,7 +51,7 @@ impl RequestRows {
         });
     }
 
-    /// The rows; as many may follow.
+    /// The rows; the same number may follow.
     pub(super) fn take(&mut self) -> Vec<Column> {
         let rows = &self.rows;
         let flows: Vec<&str> = self.flows.iter().map(String::as_str).collect();
@@ -65,7 +65,7 @@ impl RequestRows {
             Column::words("priority", each(rows, |row| row.priority), &["normal", "high"]),
             Column::words("flow", each(rows, |row| row.flow), &flows),
         ];
-        // Most drives have most parts never.
+        // On most drives most parts are always zero.
         let mut any = Parts::default();
         for row in rows {
             note(&mut any.queue, &row.spent.queue);
@@ -83,7 +83,7 @@ impl RequestRows {
     }
 }
 
-/// Leaves zero where there never was any time.
+/// Leaves zero for parts that never had any time.
 #[inline]
 fn note<K: Key>(any: &mut Each<K, u64>, times: &Each<K, Dur>) {
     any.values_mut().zip(times.values()).for_each(|(any, time)| *any |= time.as_ns());

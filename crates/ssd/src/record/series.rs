@@ -2,8 +2,8 @@
 //!
 //! Nothing is counted twice: at the end of each row the counters of the run are copied, and a row
 //! is the difference of two copies. So every sum over rows is the total of the run. Without a fixed
-//! interval rows begin short; when there are [`ROWS`], every second copy goes, and they are twice
-//! as long. A run of any length has between half as many and as many.
+//! interval rows begin short. When there are [`ROWS`], every second copy is removed, and rows are
+//! twice as long. A run of any length has between half this number and all of it.
 
 use super::{Column, DriveView};
 use crate::host::{Class, Delays};
@@ -18,7 +18,7 @@ const ROWS: usize = 2048;
 /// a drive that waits for years would have a row for each of its milliseconds.
 const QUIET_ROWS: u64 = 10_000;
 
-/// The first length of a row, where none is fixed: short runs have fine rows.
+/// The first length of a row without a fixed interval: short runs have fine rows.
 const FIRST: Dur = Dur::us(1);
 
 /// The totals of one class of requests since the run began.
@@ -110,8 +110,8 @@ impl SeriesRows {
         });
     }
 
-    /// Begins the next row. If there is no room for it, neighbours become one row, or the rows of
-    /// a fixed length are handed out.
+    /// Begins the next row. If there is no space for it, neighbours become one row, or the rows of
+    /// a fixed length are handed over.
     pub(super) fn next_row(&mut self) -> Option<Vec<Column>> {
         let full = self.samples.len() > ROWS;
         let mut out = None;
@@ -221,7 +221,7 @@ impl Rows<'_> {
         self.u64(name, |from, to| counter(to) - counter(from))
     }
 
-    /// The increase of a sum of times. A row cannot hold more than 585 years of them.
+    /// The increase of a sum of times. A row has at most 585 years of them.
     fn sum_ns(&self, name: impl Into<String>, sum: impl Fn(&Sample) -> TimeSum) -> Column {
         self.u64(name, |from, to| u64::try_from((sum(to) - sum(from)).as_ns()).unwrap_or(u64::MAX))
     }

@@ -1,10 +1,10 @@
 //! The blocks at the end of the run, and the drive at some instants. An instant has the blocks that
 //! changed since the one before, and how long dies and channels were busy meanwhile.
 //!
-//! The distance of instants begins short. When there are [`SNAPSHOTS`], every second one is removed,
-//! its changes are joined with those of the next one, and the distance doubles. So a run of any
-//! length has between half as many and as many. If nothing happened between two instants, the
-//! second one is skipped.
+//! Instants begin close together. When there are [`SNAPSHOTS`], every second one is removed, its
+//! changes are joined with those of the next one, and the distance doubles. So a run of any length
+//! has between half this number and all of it. If nothing happened between two instants, the second
+//! one is skipped.
 
 use super::{Column, DriveView};
 use crate::device::Busy;
@@ -24,7 +24,7 @@ struct Block {
     valid: u32,
     written: u32,
     erases: u32,
-    /// `u32::MAX` where reads are not counted.
+    /// `u32::MAX` if reads are not counted.
     reads: u32,
     state: u8,
     role: u8,
@@ -36,7 +36,7 @@ struct Snapshot {
     at: Time,
     /// Blocks that differ from the instant before, in order.
     changed: Vec<(u32, Block)>,
-    /// Of each die, how long it has been busy since the run began.
+    /// The busy time of each die since the run began.
     dies: Vec<Busy>,
     /// Of each channel, in ns.
     channels: Vec<u64>,
@@ -64,7 +64,7 @@ impl Snapshots {
         }
     }
 
-    /// When the drive is to be looked at next.
+    /// The time of the next snapshot.
     pub(super) fn next(&self) -> Time {
         self.next
     }
@@ -146,7 +146,7 @@ impl Snapshots {
     }
 }
 
-/// Blocks that changed twice are as they were the second time.
+/// Blocks that changed twice have their state of the second time.
 fn join(first: &[(u32, Block)], second: Vec<(u32, Block)>) -> Vec<(u32, Block)> {
     let mut joined = Vec::with_capacity(first.len().max(second.len()));
     let mut first = first.iter().peekable();
@@ -219,7 +219,7 @@ pub(super) fn words<K: PolicyTypes>(ftl: &Ftl<K>) -> Words {
     Words { states: State::ALL.map(State::name).to_vec(), roles }
 }
 
-/// A block of the flash: what lies in one plane of a block of the FTL.
+/// A block of the flash: the part of a block of the FTL in one plane.
 #[derive(Copy, Clone)]
 struct Part {
     of: BlockId,
@@ -239,7 +239,7 @@ impl Part {
     }
 }
 
-/// A block as it is now. Its role is a number, which may be beyond those that have a name.
+/// A block as it is now. Its role is a number, possibly one without a name.
 #[inline]
 fn block<K: PolicyTypes>(ftl: &Ftl<K>, part: Part) -> Block {
     let (blocks, array) = (ftl.blocks(), ftl.array());

@@ -13,7 +13,7 @@ pub(crate) struct EnergyUse {
     pub(super) program: f64,
     pub(super) erase: f64,
     pub(super) reprogram: f64,
-    /// `None`: the drive does not say what it takes.
+    /// `None`: the drive does not specify this energy.
     pub(super) transfer: Option<f64>,
     pub(super) idle: Option<f64>,
     pub(super) by_source: Each<Source, f64>,
@@ -22,14 +22,14 @@ pub(crate) struct EnergyUse {
     pub(super) program_by_type: [f64; 4],
 }
 
-/// Pages of one type: the type, how many, and the joules of each.
+/// Pages of one type: the type, their number, and the joules of each.
 type Pages = (usize, u64, f64);
 
 impl EnergyUse {
     /// The energy of a run; `None` if the drive does not give the energy of its operations.
     ///
-    /// `span_seconds` is how long it lasted, until the last operation was done. A chip idles while
-    /// its dies do: each die for its share of the chip's idle power.
+    /// `span_seconds` is the time until the last operation was done. A chip idles while its dies
+    /// do: each die counts for its share of the chip's idle power.
     pub(crate) fn of(
         drive: &Drive,
         counts: &Counts,
@@ -74,7 +74,7 @@ impl EnergyUse {
             used.by_source[source] += joules;
         }
         if let Some(suspend) = drive.suspend {
-            // The power of what is interrupted, for as long as that takes.
+            // The power of the interrupted command, for as long as the suspend takes.
             let each = (suspend.pause + suspend.resume).as_secs_f64();
             let erasing = energy.erase.as_joules() / timing.erase.as_secs_f64();
             for source in Source::ALL {

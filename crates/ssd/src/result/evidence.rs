@@ -7,7 +7,7 @@ use crate::sim::{Sim, Stats};
 use ftl::{Counts, PolicyTypes};
 use workload::{About, Alignment};
 
-/// Everything that is known of a run that is over.
+/// All known facts of a run that is over.
 pub(crate) struct Evidence<'a, K: PolicyTypes> {
     pub(crate) drive: &'a Drive,
     pub(crate) about: &'a About,

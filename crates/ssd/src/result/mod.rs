@@ -1,7 +1,7 @@
 //! From counts to results: the one place that divides.
 //!
-//! The shape is that of `floatgate.run/2`; every key is always present, and what was not computed
-//! is null.
+//! The shape is that of `floatgate.run/2`; every key is always present, and a value that was not
+//! computed is null.
 
 mod energy;
 mod evidence;
@@ -42,11 +42,11 @@ pub fn result_shape() -> Value {
 /// The time of a run, in seconds.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct WallTimes {
-    /// By the clock on the wall, preconditioning included.
+    /// Elapsed time, preconditioning included.
     pub wall: f64,
-    /// Of the processor, for the thread that simulated.
+    /// Processor time of the thread that simulated.
     pub cpu: f64,
-    /// Those by the clock after preconditioning.
+    /// Elapsed time after preconditioning.
     pub running: f64,
 }
 
@@ -65,12 +65,12 @@ impl Report {
         &self.value
     }
 
-    /// How often something waited, by what for.
+    /// How often requests waited, by the reason of the wait.
     pub fn waits(&self) -> WaitStats {
         self.waits
     }
 
-    /// Fills in what only the caller can measure.
+    /// Fills in the wall times, which only the caller can measure.
     pub fn set_timing(&mut self, took: WallTimes) {
         let speed = Speed::of(took, self.page_operations, self.served);
         self.value["timing"] = speed.value();
@@ -112,7 +112,7 @@ pub(crate) fn report<K: PolicyTypes>(
     let mut value = Value::Object(value);
     let page_operations = evidence.page_operations();
     let waits = sim.wait_stats();
-    // From here on the drive goes on, and nothing is counted but that.
+    // From here on the drive continues, and only this work is counted.
     if let Some(left) = sim.work_off() {
         value["end"]["work_left"] = LeftToDo::of(left).value();
         let Value::Array(warnings) = &mut value["warnings"] else {

@@ -1,6 +1,6 @@
 //! The lists of names in a result: each name has a value.
 //!
-//! Most come from the lists of keys in `nand`, so a new key has its place in every result.
+//! Most come from the lists of keys in `nand`, so every result has a place for a new key.
 
 use super::shape::{Declared, EachName, ListOfNames, NameDecl, NameList, Since};
 use crate::sim::Class;

@@ -14,7 +14,7 @@ pub(crate) enum ValueShape {
     Number,
     Text,
     Flag,
-    /// Anything: settings, or what a policy counts.
+    /// Anything: settings, or the counters of a policy.
     Free,
     List(Box<Self>),
     /// A value for each name of a list.
@@ -35,7 +35,7 @@ pub(crate) struct TableDecl {
 /// One key of a table.
 pub(crate) struct KeyDecl {
     pub(crate) name: &'static str,
-    /// The unit of the numbers here and below; empty for plain numbers and for what is not a number.
+    /// The unit of the numbers here and below; empty for plain numbers and for other values.
     pub(crate) unit: &'static str,
     pub(crate) about: &'static str,
     pub(crate) kind: TypeDecl,
@@ -51,12 +51,12 @@ pub(crate) struct TypeDecl {
     pub(crate) optional: bool,
 }
 
-/// Since when results have a key, and what a result of an earlier version has in its place.
+/// Since when results have a key, and the value that stands for it in earlier results.
 #[derive(Copy, Clone, PartialEq)]
 pub(crate) enum Since {
     /// The first version that stored results.
     Start,
-    /// A later one. Earlier results could not have any of it.
+    /// A later one. Earlier results have zero of it.
     LaterZero,
     /// A later one. Earlier versions did not measure it.
     LaterNull,
@@ -84,7 +84,7 @@ impl NameDecl {
 }
 
 impl Since {
-    /// Of a count: it is zero in earlier results, unless it was there from the start.
+    /// For a count: it is zero in earlier results, unless they had the name from the start.
     pub(crate) const fn unless(start: bool) -> Self {
         if start { Self::Start } else { Self::LaterZero }
     }
@@ -101,7 +101,7 @@ pub(crate) trait Declared: Sized {
 
     fn value(self) -> Value;
 
-    /// The keys that a field of this type adds to its table: mostly one.
+    /// The keys that a field of this type adds to its table; usually one.
     fn keys(field: KeyDecl) -> Vec<KeyDecl> {
         vec![field]
     }
@@ -239,7 +239,7 @@ impl<N: ListOfNames, T: Declared> Declared for Flat<N, T> {
 /// A value for each name that the run decides.
 pub(crate) struct ByName<N, T>(Vec<(String, T)>, PhantomData<N>);
 
-/// The kind of thing that such names name.
+/// The kind of thing that has such names.
 pub(crate) trait Called {
     const OF: &'static str;
 }
@@ -262,8 +262,8 @@ impl<N: Called, T: Declared> Declared for ByName<N, T> {
 
 /// Declares a table: a struct whose fields are the keys, in the order of the result.
 ///
-/// The first paragraph says what the table has. Each field has its meaning as a comment, its type,
-/// its unit if it has one, and `later 0` or `later null` if results of earlier versions lack it.
+/// The first paragraph describes the table. Each field has its meaning as a comment, its type, its
+/// unit if it has one, and `later 0` or `later null` if results of earlier versions lack it.
 macro_rules! table {
     ($(#[doc = $doc:literal])+ struct $table:ident {
         $($(#[doc = $about:literal])+ $field:ident: $type:ty $(, $unit:literal)?
@@ -323,7 +323,7 @@ macro_rules! since {
 
 pub(crate) use {since, table};
 
-/// Shapes as JSON: tables and lists of names stand in it once, and places refer to them by name.
+/// Shapes as JSON. Tables and lists of names are in it once, and places refer to them by name.
 #[derive(Default)]
 pub(crate) struct Written {
     tables: BTreeMap<&'static str, Value>,
@@ -379,7 +379,7 @@ impl Written {
         }
     }
 
-    /// The tables and the lists of names that were met.
+    /// The tables and the lists of names that were used.
     pub(crate) fn met(self) -> (Value, Value) {
         let map = |met: BTreeMap<&str, Value>| {
             met.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

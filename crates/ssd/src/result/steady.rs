@@ -1,8 +1,8 @@
-//! Whether the rate at which a run wore the drive is one that lasts.
+//! Whether the rate at which a run wore the drive will last.
 //!
 //! Years extrapolate that rate. So three conditions must hold. The state of the drive must be the
-//! one that the workload itself leaves behind. Collection must have been seen often enough for a
-//! mean. Write amplification must have been level.
+//! one that the workload itself produces. Collection must have been seen often enough for a mean.
+//! Write amplification must have been level.
 
 use super::sections::warnings::{Warn, codes};
 use crate::config::{Age, Drive};
@@ -12,27 +12,28 @@ use ftl::{Counts, PolicyTypes};
 use nand::Source;
 use workload::{About, Pattern};
 
-/// Write amplifications that differ by more are not of one state.
+/// Write amplifications that differ by more than this are not of one state.
 const STEADY: f64 = 0.05;
 /// Blocks that collection must have reclaimed in each half of a run. Moved pages of single victims
-/// vary by a few tenths of their mean, so the mean of this number is accurate to one in twenty.
+/// vary by a few tenths of their mean, so the mean over this number is accurate to one in twenty.
 const ENOUGH: u64 = 16;
-/// How often each plane must have collected in each half, so that its first bout does not count for much.
+/// How often each plane must have collected in each half, so that its first time does not count for
+/// much.
 const BOUTS: u64 = 4;
-/// Host pages of each half from which it is worth a warning that they differ.
+/// From this many host pages in each half on, a difference between the halves is worth a warning.
 const PAGES: u64 = 1 << 14;
 
 /// The write amplification that a run showed.
 pub(crate) struct Steadiness<'a> {
     drive: &'a Drive,
     state: &'a Preconditioned,
-    /// How the drive was aged in fact: without pages to overwrite it was not.
+    /// The age that the drive has in fact. Without pages to overwrite it was not aged.
     age: Age,
     whole: Stretch,
     halves: Option<[Stretch; 2]>,
     /// Bytes of pages that the host's writes took, for each byte that it wrote.
     inflation: f64,
-    /// Pages programmed for each that the host wrote, beside what collection moves.
+    /// Pages programmed for each that the host wrote, without those that collection moves.
     padded: f64,
     remedy: Remedy,
 }
@@ -41,7 +42,7 @@ pub(crate) struct Steadiness<'a> {
 struct Remedy {
     /// The requests of a generator; `None`: it is a record of requests, which can be repeated.
     requests: Option<u64>,
-    /// How often it is repeated so far.
+    /// The number of times that it is repeated so far.
     repeated: u64,
 }
 
@@ -56,7 +57,7 @@ impl Remedy {
         }
     }
 
-    /// The option for a number of times as much.
+    /// The option that makes the run longer by a factor.
     fn option(&self, times: f64) -> String {
         match self.requests {
             Some(n) if self.repeated == 1 => {
@@ -73,11 +74,11 @@ fn rounded_up(n: f64) -> u64 {
     ((n / unit - 1e-9).ceil() * unit) as u64
 }
 
-/// Pages that random writes program for each page, on a drive of `physical` pages that is full of
-/// `logical` ones and reclaims its oldest block. A policy that looks for a block with fewer valid
+/// Pages that random writes program for each host page, on a drive of `physical` pages that is full
+/// of `logical` ones and reclaims its oldest block. A policy that chooses a block with fewer valid
 /// pages has less to move.
 fn random_waf(physical: f64, logical: f64) -> f64 {
-    // Of a page written a whole round ago, e^-(host writes per page) is still valid.
+    // Of the pages written a whole round ago, e^-(host writes per page) are still valid.
     let round = (physical / logical).max(1.0 + 1e-3);
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
@@ -91,16 +92,16 @@ fn random_waf(physical: f64, logical: f64) -> f64 {
     1.0 / (1.0 - low)
 }
 
-/// Idle collection is as if this many times `background-stop` blocks of each plane were absent. On
-/// small and large sets of hot pages the measured number was less.
+/// Idle collection acts as if this many times `background-stop` blocks of each plane were absent.
+/// On small and large sets of hot pages the measured number was smaller.
 const EARLY: u32 = 4;
-/// And never costs more than this.
+/// It never costs more than this.
 const IDLE_MOST: f64 = 1.75;
 
-/// Other workloads may leave victims with more than random writes do.
+/// Other workloads may leave more valid pages in victims than random writes do.
 const BEYOND_RANDOM: f64 = 1.25;
 
-/// Whether a run's rate may be carried on; if not, why.
+/// Whether a run's rate may be extrapolated; if not, why.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Verdict {
     Steady,
@@ -156,8 +157,8 @@ impl<'a> Steadiness<'a> {
         }
     }
 
-    /// Write amplifications between which that of the long run lies, by what ageing and the run
-    /// showed; `None` if nothing was written.
+    /// The bounds of write amplification in the long run, as ageing and the run showed; `None` if
+    /// nothing was written.
     pub(crate) fn range(&self) -> Option<[f64; 2]> {
         if self.whole.host_pages == 0 {
             return None;
@@ -165,7 +166,7 @@ impl<'a> Steadiness<'a> {
         let [mut low, mut high] = self.by_ageing().unwrap_or([1.0, self.most()]);
         let mut widen = |waf: f64| (low, high) = (low.min(waf), high.max(waf));
         if self.hardly_overwrites() {
-            // They may die in any order, and among other data.
+            // Pages may become invalid in any order, and among other data.
             widen(self.most());
         }
         low *= self.padded * (1.0 - STEADY);
@@ -179,18 +180,18 @@ impl<'a> Steadiness<'a> {
                 high = high.max(waf * (1.0 + STEADY));
             }
         }
-        // Nothing programs less than what the host writes.
+        // No drive programs less than the host writes.
         Some([low.max(self.padded), high].map(|waf| self.in_bytes(waf)))
     }
 
-    /// Whether each half of the run has the mean of several bouts of collection: planes that are
-    /// written in turn have theirs at the same time.
+    /// Whether each half of the run has the mean of several collections of each plane. Planes that
+    /// are written in turn collect at the same time.
     pub(crate) fn collected(&self) -> bool {
         let bouts = ENOUGH.max(BOUTS * self.drive.geometry.planes() as u64);
         self.halves.is_some_and(|halves| halves.iter().all(|half| half.reclaimed >= bouts))
     }
 
-    /// The same as ageing by the workload showed it, in pages.
+    /// The same from ageing by the workload, in pages.
     fn by_ageing(&self) -> Option<[f64; 2]> {
         let course = self.state.course;
         if self.age != Age::Workload || !course.is_known() {
@@ -200,8 +201,8 @@ impl<'a> Steadiness<'a> {
         if self.state.steady {
             return Some([low, high]);
         }
-        // Each third is nearer to the end than that before it. If it came nearer by a constant
-        // ratio, that gives the end; twice as far is taken for possible.
+        // Each third is nearer to the end than the one before. If the distance shrinks by a
+        // constant ratio, that ratio gives the end. Twice that distance is considered possible.
         let [first, middle, last] = course.thirds;
         let (before, now) = (middle - first, last - middle);
         let most = self.most().max(high);
@@ -235,23 +236,24 @@ impl<'a> Steadiness<'a> {
         random_waf(physical, f64::from(self.drive.logical_pages)) * with_parity
     }
 
-    /// How many times as much is programmed, at most, if blocks are collected in idle time, as soon as
-    /// they are full and before their pages have died. Ageing knows no time.
+    /// The factor by which programs may increase if blocks are collected in idle time: as soon as
+    /// they are full, and before their pages are invalid. Ageing has no time.
     fn in_idle_time(&self) -> f64 {
         let blocks = EARLY * self.drive.ftl.gc.background_stop;
         (self.random_without(blocks) / self.random_without(0)).min(IDLE_MOST)
     }
 
-    /// How many times as long a run brings the drive to a state of its own and reclaims enough.
+    /// The factor by which a longer run would bring the drive to a state of its own and reclaim
+    /// enough.
     fn times(&self) -> f64 {
         let turns = 2.2 * self.drive.geometry.pages() as f64 / self.whole.programs as f64;
         let blocks = 3.0 * ENOUGH as f64 / self.whole.reclaimed.max(1) as f64;
         turns.max(if self.whole.reclaimed > 0 { blocks } else { 0.0 }).max(2.0)
     }
 
-    /// Converts write amplification in pages to one in bytes, at this workload's bytes to a page.
-    /// The halves of a run then lie on both sides of the whole. Other request sizes in one half are
-    /// not taken for another state of the drive.
+    /// Converts write amplification in pages to bytes, with this workload's bytes per page. The
+    /// halves of a run then lie on both sides of the whole. Other request sizes in one half do not
+    /// look like another state of the drive.
     fn in_bytes(&self, waf_pages: f64) -> f64 {
         waf_pages * self.inflation
     }
@@ -260,12 +262,13 @@ impl<'a> Steadiness<'a> {
         self.halves.is_some_and(|[a, b]| near(b.waf_pages(), a.waf_pages()))
     }
 
-    /// Whether the run went on at the write amplification at which ageing ended.
+    /// Whether the run continued at the write amplification at which ageing ended.
     fn goes_on(&self) -> bool {
         self.state.steady && near(self.whole.waf_pages(), self.state.waf)
     }
 
-    /// Whether every page of flash was written in the first half: the state before it is gone.
+    /// Whether every page of flash was written in the first half, so that nothing is left of the
+    /// state before.
     fn turned_over(&self) -> bool {
         self.halves.is_some_and(|[first, _]| first.programs >= self.drive.geometry.pages() as u64)
     }
@@ -276,7 +279,7 @@ impl<'a> Steadiness<'a> {
         if written == 0 { 1.0 } else { 1.0 - different as f64 / written as f64 }
     }
 
-    /// Whether most pages that the workload writes die only as it is repeated.
+    /// Whether most pages that the workload writes become invalid only when it is repeated.
     fn hardly_overwrites(&self) -> bool {
         self.age == Age::Workload && self.overwritten() < 0.5
     }
@@ -345,7 +348,7 @@ impl<'a> Steadiness<'a> {
                 return Moving(why);
             }
         }
-        // A trace need not be the same all along: one pass that is as those before it will do.
+        // A trace may vary over its length: one pass that equals those before it is enough.
         if self.level() || self.age == Age::Workload && self.goes_on() {
             return Steady;
         }

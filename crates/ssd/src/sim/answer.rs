@@ -8,7 +8,7 @@ use kernel::Dur;
 use nand::{Cause, Source};
 
 impl<K: PolicyTypes> Sim<K> {
-    /// A host page operation is done in the drive; what was read still has to go to the host.
+    /// A host page operation is done in the drive; the data of a read still has to go to the host.
     #[inline(always)] // as `enter`
     pub(super) fn page_done(&mut self, op: u32, owner: Owner) {
         if self.host_interface.is_some() {
@@ -74,8 +74,8 @@ impl<K: PolicyTypes> Sim<K> {
         *longest = self.device.ops[op].spent.queue[Source::Gc].as_ns().max(*longest);
     }
 
-    /// A host page operation is done, and somebody wants to know which data are safe: those of a write,
-    /// unless they may still be lost from a buffer. And which reads failed.
+    /// A host page operation is done, and the client wants to know which data are safe and which
+    /// reads failed. The data of a write are safe, unless they may still be lost from a buffer.
     #[cold]
     fn page_safe(&mut self, id: u32, op: u32) {
         let &Inside { class, token, .. } = self.requests.get(id);
@@ -109,8 +109,8 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// A request is about to be done where there are flows, or a controller or a link, or requests that may
-    /// wait outside. `spent` becomes the account of all its time.
+    /// A request is about to be done on a drive with flows, a controller, a link, or requests that
+    /// may wait outside. `spent` becomes the account of its whole time.
     #[cold]
     fn complete_apart(&mut self, id: u32, spent: &mut Spent) {
         if let Some(host_interface) = &self.host_interface {
@@ -120,8 +120,8 @@ impl<K: PolicyTypes> Sim<K> {
         self.requests.complete_in_flow(id, spent, self.clock.now);
     }
 
-    /// Flushes that wait for nothing any more are done; the last write that they waited for spent its
-    /// time like this.
+    /// Flushes without further writes to wait for are done; `last` is the time of the last write
+    /// that they waited for.
     #[cold]
     pub(super) fn end_flushes(&mut self, last: &Course) {
         while let Some(flush) = self.requests.barrier.take_done() {

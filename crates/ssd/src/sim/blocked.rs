@@ -1,5 +1,5 @@
-//! Reads that wait for pages of blocks at their read limit, by page: when some pages may be read again,
-//! only those who wait for these are looked at.
+//! Reads that wait for pages of blocks at their read limit, by page. If pages may be read again,
+//! only the reads that wait for these are examined.
 
 use ftl::Lpn;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The reads.
 #[derive(Default)]
 pub(super) struct BlockedReads {
-    /// Of each page, in order: when a read came, among all that ever waited, and its operation.
+    /// The reads that wait for each page, in order: their arrival number and their operation.
     pages: BTreeMap<Lpn, VecDeque<(u64, u32)>>,
     reads: usize,
     came: u64,

@@ -13,7 +13,7 @@ impl<K: PolicyTypes> Sim<K> {
     /// A die's time has come.
     #[inline]
     pub(super) fn die_event(&mut self, die: DieId) {
-        // 1. The die's books are closed, and the operations' accounts of time.
+        // 1. The die's account is closed, and so are the operations' accounts of time.
         if let Some(done) = self.device.act(&mut self.clock, die) {
             self.conclude(die, &done);
         } else if self.device.is_choosing(die) {
@@ -34,7 +34,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// A command is off its die. Other dies may act on what follows; this one starts nothing before it
+    /// A command is off its die. Other dies may then act; this one starts nothing before it
     /// chooses, unless a job of its own goes on.
     #[inline(always)] // from two places, of which one is never hot
     fn conclude(&mut self, die: DieId, done: &Finished) {
@@ -56,14 +56,14 @@ impl<K: PolicyTypes> Sim<K> {
     /// The command was for operations of the host, or of the buffer.
     #[inline(always)] // as `conclude`
     fn conclude_operations(&mut self, die: DieId, mut op: u32) {
-        // 3. One operation after the other: the FTL takes note of it, then whose it was.
+        // 3. For one operation after the other: the FTL takes note of it, then its owner.
         while op != NONE {
             let (done, rest) = self.device.ops.take_done(op);
             self.conclude_operation(die, op, done);
             op = rest;
         }
         self.conclude_program(die);
-        // 5. Jobs that wait for this start.
+        // 5. Jobs that waited for this start.
         self.start_jobs();
         self.choose_or_rest(die);
     }
@@ -71,7 +71,7 @@ impl<K: PolicyTypes> Sim<K> {
     /// The command was one step of a job, whose operation comes alone.
     #[inline(always)] // as `conclude`
     fn conclude_step(&mut self, die: DieId, id: JobId, op: u32) {
-        // 3. The FTL takes note, and says what the job does next.
+        // 3. The FTL takes note, and returns the job's next step.
         let slots = self.slots_looked_for(op);
         let awaited = self.waits.awaits_refresh() && self.are_awaited(&slots);
         let stepped = self.step_job(die, id, op, true);
@@ -87,7 +87,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// 4. Reads of a page that was on its way have it now.
+    /// 4. Reads of a page that was on its way can have it now.
     #[inline(always)] // as `conclude`
     fn conclude_program(&mut self, die: DieId) {
         if self.waits.has_programmed() {
@@ -146,7 +146,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// Puts reads whose pages are there now into their lanes, at their old places.
+    /// Puts reads whose pages are programmed into their lanes, at their old places.
     #[cold]
     fn unpark(&mut self, die: DieId) {
         while let Some(op) = self.waits.release_programmed() {
@@ -178,7 +178,7 @@ impl<K: PolicyTypes> Sim<K> {
         })
     }
 
-    /// The cells take note of what was done, and blocks that could not be read are taken out of
+    /// The cells take note of the operation, and blocks that could not be read are taken out of
     /// service.
     #[inline(never)]
     fn age_cells(&mut self, mut op: u32) {
@@ -190,7 +190,7 @@ impl<K: PolicyTypes> Sim<K> {
             let Some(first) = operation.slot() else { continue };
             match operation.verb {
                 Verb::Program => {
-                    // A job's operation stands for all that its command programs.
+                    // A job's operation stands for all pages that its command programs.
                     let whole = matches!(owner, Owner::Job(_));
                     let slots = if whole { self.ftl.slots_per_program() } else { 1 };
                     cells.programmed(first, slots, now);

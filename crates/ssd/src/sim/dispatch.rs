@@ -1,4 +1,4 @@
-//! A die chooses what goes next, and starts it.
+//! A die chooses its next operation, and starts it.
 
 use super::Sim;
 use super::jobs::Stepped;
@@ -67,8 +67,8 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// An operation has come to a die that is busy. A read of the host interrupts what runs there, if that
-    /// can be and the order says so; a program may take in its data.
+    /// An operation has come to a die that is busy. A read of the host interrupts the running
+    /// command, if that is possible and the order allows it; a program may take in its data.
     #[cold]
     fn attend(&mut self, die: DieId, lane: LaneId, op: u32) {
         if self.device.caches_programs() {
@@ -83,7 +83,8 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// A job's next operation starts on the die that chooses, unless something is to go before it.
+    /// A job's next operation starts on the die that chooses, unless another operation must go
+    /// before it.
     #[inline(always)] // from one place
     pub(super) fn continue_job(&mut self, die: DieId, op: u32) {
         if self.device.is_first(die, op) && self.device.is_next(self.ftl.array().state(), op) {
@@ -146,22 +147,23 @@ impl<K: PolicyTypes> Sim<K> {
     #[inline(always)]
     pub(super) fn begin(&mut self, die: DieId, op: u32) {
         self.bring_up_to_date(die, op);
-        // Not one command from both: that would be put together in memory and copied from there.
+        // Two branches instead of one command: that would be assembled in memory and copied from
+        // there.
         match self.device.plain_command(op) {
             Some(command) => self.device.start(&mut self.clock, die, op, command),
             None => self.begin_apart(die, op),
         }
     }
 
-    /// The same of what is more than one page, when its levels are decided.
+    /// The same for more than one page, when the levels of all are decided.
     #[inline(never)]
     fn begin_apart(&mut self, die: DieId, op: u32) {
         let command = self.device.command(self.ftl.array().state(), op, self.clock.now);
         self.device.start(&mut self.clock, die, op, command);
     }
 
-    /// Operations that begin know what was decided since they were built: levels, which are decided now
-    /// for programs, and modes.
+    /// Operations that begin take over decisions made since they were built: modes, and levels,
+    /// which are decided now for programs.
     #[inline(always)] // from two places, of which one is never hot
     fn bring_up_to_date(&mut self, die: DieId, op: u32) {
         if !self.ftl.is_uniform() {
@@ -182,8 +184,8 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// The next program of a die that is programming takes in its data, if there is a register for
-    /// that. A job that keeps its die goes first.
+    /// The next program of a die that is programming takes in its data, if the register is free. A
+    /// job that keeps its die goes first.
     #[cold]
     pub(super) fn load_next(&mut self, die: DieId) {
         let Some(runs) = self.device.programming(die) else { return };

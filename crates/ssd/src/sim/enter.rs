@@ -1,5 +1,5 @@
-//! A request becomes page operations, and each enters the FTL: past the write buffer and the lock of
-//! its page.
+//! A request becomes page operations. Each passes the write buffer and the lock of its page, and
+//! enters the FTL.
 //!
 //! The steps from there on are inlined into the loop over a request's pages. Code elsewhere calls a step
 //! by its name with `_out_of_line`, which does the same.
@@ -29,7 +29,7 @@ impl<K: PolicyTypes> Sim<K> {
             self.requests.get(id),
         );
         if class == Class::Trim {
-            // Only whole pages can be given up.
+            // Only whole pages can be trimmed.
             for lpn in offset.div_ceil(size)..end / size {
                 self.trim(Lpn::from_u32(lpn as u32), prio);
             }

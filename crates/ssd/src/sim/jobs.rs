@@ -1,4 +1,4 @@
-//! How the FTL's own work comes to the dies: jobs that start or go on, idle time, timers.
+//! The FTL's own work on the dies: jobs that start or go on, idle time, timers.
 
 use super::Sim;
 use crate::clock::Actor;
@@ -12,8 +12,8 @@ use nand::DieId;
 pub(super) enum Stepped {
     /// It has begun one on the die that asked.
     Began,
-    /// It has one for the die that asked, which goes by arrival and is about to choose: what came before may
-    /// go first.
+    /// It has one for the die that asked, which goes by arrival and is about to choose: an
+    /// operation that came before may go first.
     InHand(u32),
     /// It waits in a lane, is elsewhere, or is over.
     Away,
@@ -55,9 +55,9 @@ impl<K: PolicyTypes> Sim<K> {
         self.step_job(here, id, op, false)
     }
 
-    /// Asks a job for its next operation, which takes the place of `op` and may start if it is on `here`,
-    /// which chooses; otherwise it is queued where it belongs. `done`: `op` was an operation and is over;
-    /// otherwise it was the job's turn.
+    /// Asks a job for its next operation, which takes the place of `op`. The operation may start if
+    /// it is on `here`, which chooses; otherwise it is queued on its die. `done`: `op` was an
+    /// operation and is over; otherwise it was the job's turn.
     #[inline(always)] // from what follows when a command is done
     pub(super) fn step_job(&mut self, here: DieId, id: JobId, op: u32, done: bool) -> Stepped {
         let (lane, hold) = (self.lane_of(id), self.ftl.job(id).hold);
@@ -98,8 +98,8 @@ impl<K: PolicyTypes> Sim<K> {
         Stepped::Away
     }
 
-    /// A job wants no operation now. One that gives way goes behind everything that waits here now: this die
-    /// is choosing, and finds it, also where it has become work for idle time.
+    /// A job has no operation now. A job that gives way goes behind everything that waits here now.
+    /// This die is choosing and will find the job, even if it has become work for idle time.
     #[inline(never)]
     fn pause_job(&mut self, here: DieId, id: JobId, op: u32, next: Next) {
         if next != Next::Yield {
@@ -134,7 +134,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.post_timer();
     }
 
-    /// Posts the next time that a policy asked for; none once nothing else can happen.
+    /// Posts the next time that a policy asked for; none if nothing else can happen.
     pub(crate) fn post_timer(&mut self) {
         let next = self.ftl.next_timer().filter(|_| !self.host_is_done());
         self.clock.plan_or_clear(Actor::Timer, next.map(|at| at.max(self.clock.now)));

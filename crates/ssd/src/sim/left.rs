@@ -1,7 +1,7 @@
-//! The work that is left when a run is over: collection and other jobs that have begun, and what they
-//! lead to until the drive is at rest.
+//! The work that is left when a run is over: collection and other jobs that have begun, and the
+//! jobs that follow from them until the drive is at rest.
 //!
-//! A result counts up to the end of the run, so this work is measured apart, by doing it.
+//! A result counts up to the end of the run, so this work is measured separately, by doing it.
 
 use super::Sim;
 use ftl::PolicyTypes;
@@ -14,7 +14,7 @@ pub struct WorkLeft {
     pub moves: u64,
     /// Blocks erased.
     pub erases: u64,
-    /// Time that dies were busy, all together.
+    /// Time that all dies together were busy.
     pub die_time: TimeSum,
 }
 
@@ -24,7 +24,7 @@ impl<K: PolicyTypes> Sim<K> {
     ///
     /// # Panics
     ///
-    /// Something does not come to its end.
+    /// The work never ends.
     pub fn work_off(&mut self) -> Option<WorkLeft> {
         if self.worn_out_at().is_some() {
             return None;

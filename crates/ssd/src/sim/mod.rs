@@ -59,9 +59,10 @@ use workload::{Loop, Request, RequestSource};
 pub enum Turn {
     /// The time that it was given has come.
     Reached,
-    /// Something is done: [`Sim::take_done`] says what.
+    /// An operation is done: see [`Sim::take_done`].
     Done,
-    /// Nothing will happen any more unless requests come; or no more can come, and the host's are done.
+    /// Nothing more will happen unless requests come, or no more can come and all requests of the
+    /// host are done.
     Idle,
     /// The drive's life has ended.
     WornOut,
@@ -88,15 +89,15 @@ pub struct Sim<K: PolicyTypes> {
     buffer: Option<Buffer>,
     /// The program buffers in which writes wait for others, if one command programs several pages.
     program_buffers: ProgramBuffers,
-    /// How long, if nothing answers the host before.
+    /// How long a write waits, if the host is not answered before.
     program_wait: Dur,
     /// The pages of a program buffer, in memory that is reused.
     lpns: Vec<Lpn>,
-    /// Reads of the request that is taken apart, where pages have several units.
+    /// Reads of the request that is being split, if pages have several units.
     joined_reads: Vec<JoinedRead>,
     /// Whether they have.
     parts_of_pages: bool,
-    /// Such a request is taken apart.
+    /// A request with several units of a page is being split.
     splits: bool,
     waits: Waits,
     ftl: Ftl<K>,
@@ -106,7 +107,7 @@ pub struct Sim<K: PolicyTypes> {
     waiting_total: u32,
     /// The waiting operations that the cost policy looks at.
     queues: Queues,
-    /// Pushes the requests of [`Sim::run`], which has it meanwhile.
+    /// Pushes the requests of [`Sim::run`], which holds it during the run.
     feeder: Option<Feeder>,
     watch: RunWatch,
 }
@@ -182,7 +183,7 @@ impl<K: PolicyTypes> Sim<K> {
     }
 
     /// Lets an arbiter choose between flows of these weights, with a limit of requests inside, in
-    /// the run that follows. `loops` are the closed ones.
+    /// the next run. `loops` are the closed ones.
     pub fn arbitrate(
         &mut self,
         settings: &Host,
@@ -194,7 +195,7 @@ impl<K: PolicyTypes> Sim<K> {
         feeder.arbitrate(settings, policy, shares, loops);
     }
 
-    /// Adds closed loops to the run that follows.
+    /// Adds closed loops to the next run.
     pub fn close_loops(&mut self, loops: Vec<Loop>) {
         self.feeder.as_mut().expect("the run has not begun").close_loops(loops);
     }
@@ -223,12 +224,12 @@ impl<K: PolicyTypes> Sim<K> {
         Dur::ZERO
     }
 
-    /// When something happens in the drive next, if nothing is pushed before.
+    /// When the next event in the drive happens, if nothing is pushed before.
     pub fn next_at(&self) -> Option<Time> {
         self.clock.next().map(|(at, _)| at)
     }
 
-    /// Lets time pass until `until`, or until something is done, whichever comes first. Events at
+    /// Lets time pass until `until`, or until something is done, if that is earlier. Events at
     /// `until` itself come before or after, in the order in which they were planned.
     pub fn advance(&mut self, until: Option<Time>) -> Turn {
         if until != self.wakes_at() {
@@ -274,20 +275,20 @@ impl<K: PolicyTypes> Sim<K> {
         actor
     }
 
-    /// The next request that is done and was not told yet.
+    /// The next request that is done and was not reported yet.
     #[inline]
     pub fn take_done(&mut self) -> Option<Completion> {
         self.requests.done.pop_front()
     }
 
-    /// From now on [`Sim::take_safe`] tells which data survive a loss of power, and a [`Completion`] whether
-    /// a read failed.
+    /// From now on [`Sim::take_safe`] returns pages whose data survive a loss of power, and a
+    /// [`Completion`] has whether its read failed.
     pub fn report_safe(&mut self) {
         self.device.unread = Some(FxHashSet::default());
         self.requests.safe = Some(VecDeque::new());
     }
 
-    /// The next page whose data became safe, in the order in which they did.
+    /// The next page whose data became safe, in that order.
     #[inline]
     pub fn take_safe(&mut self) -> Option<Safe> {
         self.requests.safe.as_mut()?.pop_front()
@@ -300,7 +301,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.empty_buffer();
     }
 
-    /// The page in which an address of a request lies, if the drive has it.
+    /// The page that holds an address of a request, if the drive has it.
     #[inline]
     fn page_at(&self, offset: u64) -> Option<Lpn> {
         let lpn = offset / self.ftl.geometry().page_size().get();
@@ -308,7 +309,7 @@ impl<K: PolicyTypes> Sim<K> {
         there.then(|| Lpn::from_u32(lpn as u32))
     }
 
-    /// Serves all requests of a source, and then what they set off.
+    /// Serves all requests of a source, and then the jobs that follow from them.
     pub fn run(
         &mut self,
         source: &mut dyn RequestSource,
@@ -323,8 +324,8 @@ impl<K: PolicyTypes> Sim<K> {
         self.end_record()
     }
 
-    /// Marks how far the run has come, if as many requests are served as the next mark is due at. Returns
-    /// when the mark after that is due.
+    /// Marks the progress of the run, if the number of served requests has reached `due`. Returns
+    /// the number at which the next mark is due.
     #[inline]
     pub(crate) fn mark(&mut self, due: u64) -> u64 {
         let served = self.requests.stats.served;
@@ -334,12 +335,12 @@ impl<K: PolicyTypes> Sim<K> {
         served + self.watch.course.mark(&self.ftl.counts())
     }
 
-    /// The feeder, for a session that pushes requests one by one; [`Sim::give_back`] ends that.
+    /// The feeder, for a session that pushes requests one by one. [`Sim::give_back`] returns it.
     pub(crate) fn take_feeder(&mut self) -> Feeder {
         self.feeder.take().expect("nothing else runs")
     }
 
-    /// The feeder comes back, with what the report says of it.
+    /// Returns the feeder, with the facts for the report.
     pub(crate) fn give_back(&mut self, feeder: Feeder) {
         self.feeder = Some(feeder);
     }
@@ -376,21 +377,20 @@ impl<K: PolicyTypes> Sim<K> {
 
     // ── The end ─────────────────────────────────────────────────────────────────────────────────
 
-    /// Whether the host has nothing more to ask, everything is answered, and what was written is in
-    /// flash.
+    /// Whether the host has no more requests, all are answered, and all written data is in flash.
     fn host_is_done(&self) -> bool {
         let empty = self.buffer.as_ref().is_none_or(Buffer::is_empty);
         self.closed && self.requests.inside() == 0 && empty
     }
 
-    /// Whether something may happen by itself while no request is inside.
+    /// Whether events may happen while no request is inside.
     pub(crate) fn acts_when_idle(&mut self) -> bool {
         self.buffer.is_some() || self.ftl.offers_idle_work() || self.ftl.next_timer().is_some()
     }
 
     /// Writes wait for space, and nothing under way will make any. If blocks were retired, that is
-    /// the end of life: a plane has lost the blocks that garbage collection needs before the drive
-    /// as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] reports it.
+    /// the end of life: one plane has lost the blocks that garbage collection needs, before the
+    /// drive as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] reports it.
     #[inline]
     fn has_no_way_on(&self) -> bool {
         self.waits.for_space() > 0
@@ -407,7 +407,7 @@ impl<K: PolicyTypes> Sim<K> {
             && !self.ftl.has_ready()
     }
 
-    /// Writes that only wait for what they wrote to be in flash.
+    /// Writes whose only wait is for their data to be in flash.
     fn unanswered(&self) -> usize {
         self.buffer.as_ref().map_or(0, Buffer::unanswered)
     }
@@ -415,7 +415,7 @@ impl<K: PolicyTypes> Sim<K> {
     /// Closes the accounts: work under way is not counted.
     ///
     /// # Panics
-    /// The run has not come to its end.
+    /// The run is not over.
     pub(crate) fn finish(&mut self) {
         self.device.sum_up(self.clock.now);
         self.device.forget_begun(self.ftl.array().state(), self.clock.now);
@@ -452,7 +452,7 @@ impl<K: PolicyTypes> Sim<K> {
         )
     }
 
-    // ── What came of it ─────────────────────────────────────────────────────────────────────────
+    // ── Results ─────────────────────────────────────────────────────────────────────────────────
 
     /// The simulated time.
     #[inline]
@@ -481,7 +481,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.requests.inside()
     }
 
-    /// Whether some host read met a page that was programmed in this run.
+    /// Whether some host read accessed a page that was programmed in this run.
     pub fn read_what_it_wrote(&self) -> bool {
         self.watch.unmet.is_none()
     }
@@ -491,14 +491,14 @@ impl<K: PolicyTypes> Sim<K> {
         self.watch.course.halves(Stretch::of(&self.ftl.counts()))
     }
 
-    /// When the run was over: the last request was done, and so was the last program of what the
-    /// buffer held; or the drive's life ended. Everything is counted up to then.
+    /// When the run was over: the last request was done, and so was the last program of the
+    /// buffer's data; or the drive's life ended. Everything is counted up to then.
     pub fn end(&self) -> Time {
         self.worn_out_at().or(self.watch.over_at).unwrap_or(self.clock.now)
     }
 
-    /// How long it took to empty the write buffer after the last request was done; nothing, where
-    /// the drive's life ended first.
+    /// How long it took to empty the write buffer after the last request was done; zero if the
+    /// drive's life ended first.
     pub fn drain(&self) -> Dur {
         let ns = self.stats().emptied_ns.saturating_sub(self.stats().end_ns);
         if self.worn_out_at().is_some() { Dur::ZERO } else { Dur::ns(ns) }
@@ -542,12 +542,13 @@ impl<K: PolicyTypes> Sim<K> {
         &mut self.ftl
     }
 
-    /// The cells, where they are modelled.
+    /// The cells, if they are modelled.
     pub(crate) fn cells(&self) -> Option<&Cells> {
         self.device.cells.as_deref()
     }
 
-    /// Pages that a read found past what the code corrects; none, where the cells are not modelled.
+    /// Pages that a read found with more errors than the code corrects; none if the cells are not
+    /// modelled.
     pub fn uncorrectable_reads(&self) -> u64 {
         self.cells().map_or(0, |cells| cells.counts().uncorrectable.total())
     }

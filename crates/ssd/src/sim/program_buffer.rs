@@ -1,4 +1,4 @@
-//! Program buffers: where one command programs several pages, writes wait there for others.
+//! Program buffers: if one command programs several pages, writes wait there for others.
 
 use super::Sim;
 use super::wait::Condition;
@@ -19,7 +19,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.program_buffers.find(at, apart, lpn)
     }
 
-    /// Whether a page that was written has no slot yet.
+    /// Whether a written page has no slot yet.
     pub(super) fn waits_in_memory(&mut self, lpn: Lpn) -> bool {
         self.program_buffer_of(lpn).is_some()
             || self.waits.for_space() > 0 && self.waits.has_for_space(lpn)
@@ -94,7 +94,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.start_jobs();
     }
 
-    /// The pages of a program buffer get their slots, or wait for space behind others that do.
+    /// The pages of a program buffer get their slots, or wait for space behind other writes.
     fn flush_program_buffer(&mut self, at: usize) {
         let given_up = self.program_buffers.is_given_up(at);
         let ops = &mut self.device.ops;
@@ -105,7 +105,7 @@ impl<K: PolicyTypes> Sim<K> {
             next = ops.also(next);
         }
         if given_up {
-            // Nobody wants to have it in flash any more.
+            // No write needs it in flash any more.
             self.device.ops.line_up(first);
             let mut op = first;
             while op != NONE {

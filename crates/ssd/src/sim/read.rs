@@ -53,7 +53,8 @@ impl<K: PolicyTypes> Sim<K> {
                 self.answer_from_memory(op);
                 return;
             }
-            // Dies by turns, also for those who read one part of each page, or all its parts at once.
+            // Dies take turns, also for workloads that read one part of each page, or all its parts
+            // at once.
             let geometry = self.ftl.geometry();
             let (lpn, parts) = (lpn.as_u32(), geometry.slots_per_page());
             let die = DieId::from_u32((lpn / parts + lpn % parts) % geometry.dies() as u32);
@@ -94,7 +95,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.park(op, Condition::Refresh);
     }
 
-    /// Whether a page has its slot and is not there yet.
+    /// Whether a page has its slot and is not programmed yet.
     fn is_on_its_way(&self, lpn: Lpn) -> bool {
         self.ftl.find(lpn).is_some_and(|ppn| !self.ftl.array().is_written(ppn))
     }
@@ -116,15 +117,15 @@ impl<K: PolicyTypes> Sim<K> {
         self.transfer(op, None, Bytes::new(to - from));
     }
 
-    /// Lets in the reads that waited for a refresh and need not any more, in order. A page that may not be
-    /// read stays so for all that wait for it.
+    /// Lets in the reads that waited for a refresh and no longer have to, in order. If a page still
+    /// may not be read, all reads of it go on waiting.
     #[cold]
     pub(super) fn retry_blocked(&mut self) {
         let next = |sim: &Self, lpn| Some(Reverse((sim.waits.blocked.first(lpn)?, lpn)));
         let pages = self.ftl.take_left().into_iter();
         let mut reads: BinaryHeap<_> = pages.filter_map(|lpn| next(self, lpn)).collect();
         while let Some(read @ Reverse((_, lpn))) = reads.pop() {
-            // A page may be there twice.
+            // A page may be listed twice.
             if next(self, lpn) != Some(read) || self.ftl.blocked(lpn).is_some() {
                 continue;
             }
@@ -145,8 +146,8 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// Whether a read finds its page's data in the controller's memory, or another of its request
-    /// reads the same physical page: it is on its way then.
+    /// Whether a read finds its page's data in the controller's memory, or joins another read of
+    /// its request on the same physical page. It is then on its way.
     fn read_with_another(&mut self, op: u32, lpn: Lpn) -> bool {
         if self.waits_in_memory(lpn) {
             self.read_memory(op);

@@ -27,7 +27,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.clock.plan_or_clear(Actor::Gate, next);
     }
 
-    /// A request comes in: through the controller and the link, where there are such.
+    /// A request comes in, through the controller and the link if the drive has them.
     #[inline]
     pub(super) fn take_in(&mut self, id: u32) {
         if self.host_interface.is_some() {
@@ -66,7 +66,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// Plans what comes first through the controller, over the link or through the buffer's port.
+    /// Plans the next event of the controller, the link or the buffer's port.
     pub(super) fn plan_port(&mut self) {
         let host_interface =
             self.host_interface.as_ref().and_then(|host_interface| host_interface.next());

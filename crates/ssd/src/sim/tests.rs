@@ -41,7 +41,7 @@ fn sim() -> Sim<Builtin> {
     Sim::new(&drive, crate::ftl_of(&drive, drive.policies.build()))
 }
 
-/// Writes pages and reads them until an operation that fails is over. Returns what the FTL says then.
+/// Writes pages and reads them until an operation that fails is over. Returns the FTL's message.
 fn until_it_fails(fails: impl Fn(&PageOp) -> bool) -> String {
     let mut sim = sim();
     let mut rng = Rng::named(1, "test/failures");

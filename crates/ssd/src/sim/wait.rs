@@ -1,5 +1,5 @@
-//! How an operation waits, apart from the lanes of a die: for a condition, in the order in which it
-//! came, at somebody's cost.
+//! How an operation waits outside the lanes of a die: for a condition, in the order in which it
+//! came, with the time counted for a cause.
 //!
 //! The code that makes a condition true asks [`Waits`] for the operations that waited for it, and
 //! lets them try again. A wait ends with [`Waits::release`] or one of its variants, which count the
@@ -25,21 +25,21 @@ pub(crate) enum Condition {
     Refresh,
     /// The end of a read-modify-write of its page.
     Page(Lpn),
-    /// A place in the write buffer, for what is written of a page.
+    /// A place in the write buffer, for the written part of a page.
     Room(Data),
-    /// A program on its way, of the page that a read wants. The time is accounted for by what the
-    /// die does meanwhile.
+    /// A program on its way, of the page that a read wants. The time is accounted for by the work
+    /// of the die meanwhile.
     Program(DieId),
 }
 
-/// How often something waited, by what for.
+/// How often requests waited, by the reason of the wait.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct WaitStats {
     /// Host page writes for a free block.
     pub space: u64,
     /// The longest of these waits, in ns.
     pub space_longest: u64,
-    /// The longest that a page which the host wrote waited behind collection, whatever it waited for, in
+    /// The longest that a page which the host wrote waited behind collection, for any reason, in
     /// ns.
     pub gc_longest: u64,
     /// Host page reads for the refresh of their block.
@@ -59,9 +59,9 @@ pub struct WaitStats {
 /// Everything that waits outside the lanes.
 pub(crate) struct Waits {
     space: VecDeque<u32>,
-    /// Operations of these with those of their groups.
+    /// The number of these operations, including those of their groups.
     space_operations: usize,
-    /// How many of them write each page, if that is asked for.
+    /// How many of them write each page, if callers ask for it.
     space_pages: Option<FxHashMap<Lpn, u32>>,
     pub(super) blocked: BlockedReads,
     room: VecDeque<(u32, Data)>,
@@ -71,16 +71,17 @@ pub(crate) struct Waits {
     /// Reads of each slot whose program is on its way.
     programs: IndexVec<DieId, BTreeMap<Ppn, Lane>>,
     program_operations: usize,
-    /// Those whose slot has been programmed by the command that is being concluded.
+    /// The reads whose slot has been programmed by the command that is being concluded.
     programmed: Vec<u32>,
-    /// Requests that the throttle holds back: until when, in which order, which.
+    /// Requests that the throttle holds back: the end of the delay, the order, the request.
     held: BinaryHeap<Reverse<(Time, u64, u32)>>,
     /// Jobs are not among them.
     pub(crate) stats: WaitStats,
 }
 
 impl Waits {
-    /// Nothing waits. `by_page`: it will be asked which pages are written by what waits for space.
+    /// Nothing waits. `by_page`: callers will ask which pages are written by operations that wait
+    /// for space.
     pub(crate) fn new(dies: usize, by_page: bool) -> Self {
         Self {
             space: VecDeque::new(),
@@ -98,7 +99,7 @@ impl Waits {
         }
     }
 
-    /// An operation waits from now on, behind those that wait for the same.
+    /// An operation waits from now on, behind those that wait for the same condition.
     pub(crate) fn park(&mut self, ops: &mut Ops, op: u32, on: Condition, now: Time) {
         ops[op].since = now;
         match on {
@@ -190,7 +191,7 @@ impl Waits {
 
     // ── Pages ───────────────────────────────────────────────────────────────────────────────────
 
-    /// Nobody else touches the page until [`Waits::unlock`].
+    /// No other operation uses the page until [`Waits::unlock`].
     pub(crate) fn lock(&mut self, lpn: Lpn) {
         self.pages.insert(lpn, VecDeque::new());
     }
@@ -204,14 +205,14 @@ impl Waits {
         self.pages.len()
     }
 
-    /// The page is free again: those who waited for it, in order.
+    /// The page is free again: the operations that waited for it, in order.
     pub(crate) fn unlock(&mut self, lpn: Lpn) -> VecDeque<u32> {
         let waiters = self.pages.remove(&lpn).unwrap_or_default();
         self.page_operations -= waiters.len();
         waiters
     }
 
-    /// The page is locked again, by the first of those who waited: the others do as before.
+    /// The page is locked again, by the first of the waiting operations: the others wait as before.
     pub(crate) fn keep(&mut self, lpn: Lpn, waiters: VecDeque<u32>) {
         let queue = self.pages.get_mut(&lpn).expect("the page is locked");
         debug_assert!(queue.is_empty(), "who came later stands before who waited");
@@ -222,7 +223,7 @@ impl Waits {
     /// Whether a write of the page waits for its slot.
     ///
     /// # Panics
-    /// Nobody said that it would be asked.
+    /// `by_page` was not set.
     pub(crate) fn has_for_space(&self, lpn: Lpn) -> bool {
         self.space_pages.as_ref().expect("writes are counted by page").contains_key(&lpn)
     }
@@ -240,13 +241,13 @@ impl Waits {
         self.room.len()
     }
 
-    /// The first of them, and what it writes of its page.
+    /// The first of them, and the part of its page that it writes.
     pub(crate) fn first_for_room(&self) -> Option<(u32, Data)> {
         self.room.front().copied()
     }
 
-    /// The first of them has its place; how long it waited, which is accounted for by what the page
-    /// went through whose place it takes.
+    /// The first of them has its place. Returns how long it waited; the page that gave up this
+    /// place accounts for that time.
     pub(crate) fn release_first_for_room(&mut self, ops: &Ops, now: Time) -> Dur {
         let (op, _) = self.room.pop_front().expect("it was the first");
         now - ops[op].since
@@ -274,7 +275,7 @@ impl Waits {
         self.programs[die].values().flat_map(|lane| lane.iter(ops))
     }
 
-    /// A slot has been programmed: the reads that wait for it are going to have it.
+    /// A slot has been programmed: the reads that wait for it can have it.
     #[cold]
     pub(crate) fn note_programmed(&mut self, ops: &mut Ops, die: DieId, slot: Ppn) {
         let Some(mut lane) = self.programs[die].remove(&slot) else { return };
@@ -297,8 +298,8 @@ impl Waits {
 
     // ── The throttle ────────────────────────────────────────────────────────────────────────────
 
-    /// A write request waits until the throttle lets it through. Returns when the first of all
-    /// goes.
+    /// A write request waits until the throttle lets it through. Returns when the first of all held
+    /// requests goes.
     pub(crate) fn hold(&mut self, request: u32, until: Time) -> Time {
         self.stats.throttle += 1;
         self.held.push(Reverse((until, self.stats.throttle, request)));
@@ -306,7 +307,7 @@ impl Waits {
         first
     }
 
-    /// The request that goes first, and when the next one does.
+    /// The request that goes first, and the time of the next one.
     pub(crate) fn release_held(&mut self) -> (Option<u32>, Option<Time>) {
         let first = self.held.pop().map(|Reverse((_, _, request))| request);
         (first, self.held.peek().map(|Reverse((until, ..))| *until))

@@ -15,9 +15,9 @@ use nand::{BlockId, Source};
 
 /// The observers.
 pub(super) struct RunWatch {
-    /// When so many blocks were retired that the drive ended.
+    /// When the drive's life ended, because too many blocks were retired.
     pub(super) worn_out_at: Option<Time>,
-    /// When no more requests could come and the host's were done.
+    /// When no more requests could come and all requests of the host were done.
     pub(super) over_at: Option<Time>,
     /// The counts of the FTL at intervals of requests.
     pub(super) course: RunCourse,
@@ -123,7 +123,7 @@ impl<K: PolicyTypes> Sim<K> {
 pub(crate) struct Fresh {
     /// Blocks that were complete.
     complete: BitSet,
-    /// Those that were partly written, in order, and how far.
+    /// The blocks that were partly written, in order, and their written slots.
     open: Vec<(BlockId, u32)>,
 }
 
@@ -140,7 +140,8 @@ impl Fresh {
         fresh
     }
 
-    /// Whether a slot of a block was programmed since. Most drives are read where they were complete.
+    /// Whether a slot of a block was programmed since. Most reads are of blocks that were complete
+    /// before.
     #[inline]
     pub(crate) fn has<K: PolicyTypes>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
         let stands = self.complete.get(block.index()) && !ftl.has_erased();
@@ -164,7 +165,7 @@ impl Fresh {
 pub struct Stretch {
     /// Pages that the host wrote.
     pub host_pages: u64,
-    /// Pages programmed, whatever for.
+    /// Pages programmed, for any reason.
     pub programs: u64,
     /// Blocks that garbage collection made writable again.
     pub reclaimed: u64,
@@ -210,10 +211,10 @@ impl RunCourse {
         Self { marks: Vec::with_capacity(MOST), step: FIRST }
     }
 
-    /// Sets a mark, and says after how many requests the next is due.
+    /// Sets a mark. Returns the number of requests at which the next is due.
     pub(crate) fn mark(&mut self, counts: &Counts) -> u64 {
         if self.marks.len() == MOST {
-            // Every second one goes, the first of them; what stays is twice as far apart.
+            // Every second one goes, beginning with the first; the others are twice as far apart.
             let mut odd = true;
             self.marks.retain(|_| {
                 odd = !odd;
@@ -225,11 +226,11 @@ impl RunCourse {
         self.step
     }
 
-    /// The halves of `whole`, by pages of the host: some were written in both.
+    /// The halves of `whole`, by pages of the host; `None` if one half has none.
     pub(crate) fn halves(&self, whole: Stretch) -> Option<[Stretch; 2]> {
         let first = *self.marks.iter().find(|mark| mark.host_pages * 2 >= whole.host_pages)?;
         let second = whole.without(first);
-        // The first half has at least half of them: where the second has any, it has some, too.
+        // The first half has at least half of them: if the second has any, the first has some, too.
         (second.host_pages > 0).then_some([first, second])
     }
 }
@@ -256,7 +257,7 @@ mod tests {
                 }
             }
             assert!(course.marks.len() <= MOST);
-            // They are as far apart as they are said to be, and nearer only where the distance grew.
+            // They are as far apart as intended, and closer only before the distance grew.
             let gaps = course.marks.windows(2).map(|m| m[1].host_pages - m[0].host_pages);
             gaps.for_each(|gap| assert!((course.step / 2..=course.step).contains(&gap), "{gap}"));
             let [first, second] = course.halves(Stretch::of(&counts)).unwrap();

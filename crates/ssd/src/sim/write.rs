@@ -13,7 +13,7 @@ impl<K: PolicyTypes> Sim<K> {
     pub(super) fn enter_write(&mut self, op: u32, lpn: Lpn) {
         let partial = self.device.ops[op].partial && self.ftl.find(lpn).is_some();
         if partial && !(self.program_buffers.are_used() && self.waits_in_memory(lpn)) {
-            // Read-modify-write: nobody else touches the page in between.
+            // Read-modify-write: no other operation uses the page in between.
             self.waits.lock(lpn);
             let o = &mut self.device.ops[op];
             (o.operation.verb, o.modify) = (Verb::Read, true);
@@ -39,7 +39,7 @@ impl<K: PolicyTypes> Sim<K> {
             o.spent += &behind(&read, self.clock.now - o.since);
             self.enter_out_of_line(waiter);
             if !waiters.is_empty() && self.waits.is_locked(lpn) {
-                // It reads before it writes: the others go on waiting, where they are.
+                // It reads before it writes: the others go on waiting in their places.
                 self.waits.keep(lpn, waiters);
                 return;
             }
@@ -51,7 +51,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.place_write(op, lpn);
     }
 
-    /// Gives a write its slot, or lets it wait for space behind others that do.
+    /// Gives a write its slot, or lets it wait for space behind other writes.
     #[inline(always)] // as `enter`
     fn place_write(&mut self, op: u32, lpn: Lpn) {
         if self.program_buffers.are_used() {

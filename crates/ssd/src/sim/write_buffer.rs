@@ -1,4 +1,4 @@
-//! The write buffer: what goes into it, through its port, and from it to flash.
+//! The write buffer: its port, the pages in it, and their way to flash.
 
 use super::Sim;
 use super::wait::Condition;
@@ -101,7 +101,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// Sends pages from the buffer to flash, as many as its rule says.
+    /// Sends pages from the buffer to flash, according to its rule.
     pub(super) fn flush(&mut self) {
         while let Some(flush) =
             self.buffer.as_mut().and_then(|b| b.next_flush(self.waits.for_room()))
@@ -122,7 +122,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.enter_out_of_line(op);
     }
 
-    /// The host asks for everything written so far to survive a loss of power.
+    /// The host requests that everything written so far survive a loss of power.
     #[cold]
     pub(super) fn flush_all(&mut self, id: u32) {
         if self.requests.barrier.end(id) {
@@ -140,7 +140,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.start_jobs();
     }
 
-    /// The host has nothing more to ask: what the buffer holds, or still takes, is sent to flash.
+    /// The host has no more requests: all data in the buffer, or on its way in, is sent to flash.
     #[cold]
     pub(super) fn empty_buffer(&mut self) {
         let Some(buffer) = &mut self.buffer else { return };
@@ -177,13 +177,13 @@ impl<K: PolicyTypes> Sim<K> {
         self.flush();
     }
 
-    /// How the write that took a place in the buffer had waited for it.
+    /// The wait of the write that took a place in the buffer.
     fn line_of(&self, place: u32) -> Spent {
         self.buffer.as_ref().expect("a buffer").line(place)
     }
 
-    /// Free places go to the writes that wait for them, in order; what made them free spent its time
-    /// like this.
+    /// Free places go to the writes that wait for them, in order; `last` is the time that the page
+    /// which freed the place spent.
     fn fill_room(&mut self, last: &Course) {
         while let Some((op, data)) = self.waits.first_for_room() {
             let Some(place) = self.place_in_buffer(op, data, false) else { return };

@@ -17,7 +17,8 @@ use workload::{List, Op, Request, Workload};
 /// Bytes of a page of [`BASE`].
 pub(crate) const PAGE: u64 = 4096;
 
-/// One die with one plane, round times, nothing in the way: tests change what they ask about.
+/// One die with one plane, round times, no other delays: tests change the settings that they
+/// examine.
 pub(crate) const BASE: &str = r#"
 [geometry]
 channels = 1
@@ -152,7 +153,7 @@ impl StateCache for Memory {
     }
 }
 
-/// Runs, and checks what must hold in every run.
+/// Runs, and checks the invariants of every run.
 pub(crate) fn run_with(
     drive: &Drive,
     workload: Box<dyn Workload>,
@@ -293,7 +294,7 @@ pub(crate) fn warnings(value: &Value) -> Vec<&str> {
     all.iter().map(|w| w["code"].as_str().expect("a code")).collect()
 }
 
-/// A result without what may differ between equal runs.
+/// A result without the values that may differ between equal runs.
 pub(crate) fn without_timing(value: &Value) -> String {
     let mut value = value.clone();
     value["timing"] = Value::Null;

@@ -1,4 +1,4 @@
-//! The chip library against the tables it comes from, and against what the paper says of its lost
+//! The chip library against the tables it comes from, and against the paper's text about its lost
 //! figures.
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Errors: what is shown, for what, and that nothing is kept back.
+//! Errors: their text, their causes, and that all of them are shown.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Bases, chips, and what overrides what.
+//! Bases, chips, and which layer overrides which.
 
 use super::*;
 use kernel::{Bytes, Dur};
@@ -91,7 +91,7 @@ fn a_chip_lies_below_the_keys_of_its_file_and_above_its_base() {
     assert_eq!(source("geometry.page-size"), "chip fast");
     assert_eq!(source("host.queue-limit"), "default");
 
-    // On the command line it lies above the file, but below what else is set there.
+    // On the command line it lies above the file, but below the other settings there.
     let set: &[&str] = &["chip=fast", "timing.read=9us"];
     let drive = Case { file: GOOD.into(), library, set, ..Case::default() }.drive();
     assert_eq!(
@@ -245,8 +245,8 @@ fn listed(file: &str, set: &[String]) -> Vec<(String, serde_json::Value, String)
     all.map(|each| (text(&each["key"]), each["default"].clone(), text(&each["from"]))).collect()
 }
 
-/// A setting is listed exactly if a drive without it is another drive: tried for each, by a file that gives
-/// what is inherited but for one setting.
+/// A setting is listed exactly if a drive without it is another drive. Each is tried by a file that
+/// repeats all inherited settings but this one.
 #[test]
 fn what_is_inherited_and_matters_is_listed() {
     let mine =

@@ -81,7 +81,7 @@ fn mutated_files_are_taken_or_refused_with_a_place_and_never_panic() {
         for _ in 0..=rng.below(3) {
             text = mutate(&text, &mut rng);
         }
-        // As the file itself, or as what another one inherits.
+        // As the file itself, or as the base of another one.
         let library = [("mutant", text.as_str())];
         let case = match round % 3 {
             0 | 1 => file(text.as_str()),

@@ -35,7 +35,7 @@ impl Bits<'_> {
     }
 }
 
-/// All numbers, as signed ones of 64 bits, and what is left of the bytes.
+/// All numbers, as signed ones of 64 bits, and the rest of the bytes.
 fn unpack(bytes: &[u8]) -> (Vec<i64>, usize) {
     let mut bits = Bits { bytes, at: 0 };
     let (block, parts) = (bits.varint() as usize, bits.varint() as usize);

@@ -479,7 +479,7 @@ impl PartToml {
         ]
     }
 
-    /// Reports what is `wrong`; `loops` as for the rules.
+    /// Reports its errors to `wrong`; `loops` as for the rules.
     fn checked(self, loops: bool, wrong: &mut dyn FnMut(&'static str, String)) -> PartText {
         let steps = Steps {
             slice: self.slice.as_ref().map(|t| t.0),

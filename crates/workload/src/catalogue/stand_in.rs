@@ -86,7 +86,8 @@ impl Catalogue {
 
     /// The profile of a trace by its published facts, for a trace with files of its own.
     ///
-    /// # Errors Too little is published: the message names the missing facts, and the source of the
+    /// # Errors
+    /// Too little is published: the message names the missing facts, and the source of the
     /// trace.
     pub fn published_profile(&self, name: &str) -> Result<Profile, TraceError> {
         let Some(entry) = self.get(name) else { return Err(self.unknown(name)) };

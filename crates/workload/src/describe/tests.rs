@@ -159,8 +159,8 @@ fn rate_by_hand() {
     assert_eq!(rows.map(|row| row.iter().sum::<u64>()), [3, 3, 1]);
 }
 
-/// The span goes to the flush; whatever is per window, epoch or second knows of the time after the
-/// last of the others.
+/// The span goes to the flush; counts per window, epoch or second know of the time after the last
+/// of the others.
 #[test]
 fn a_flush_after_all_others_lets_time_pass() {
     let flush = |at| request(at, Op::Flush, 0, 0);

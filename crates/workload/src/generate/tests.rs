@@ -239,7 +239,7 @@ fn zipf_scaled_down_has_the_same_shares() {
     for most in [1, 10, 100, 500] {
         let found = f64::from(counts[..most].iter().sum::<u32>()) / f64::from(DRAWS);
         let law = (1..=most as u64 * scale).map(weight).sum::<f64>() / all;
-        // Counts that are sorted are a little more uneven than what they are drawn from.
+        // Sorted counts are a little more uneven than those that they are drawn from.
         assert!((found - law).abs() < 0.006, "{most}: {found} and {law}");
     }
 }

@@ -20,7 +20,7 @@ const DRAWS: u64 = 256;
 const FINEST: f64 = EPOCH / 16.0;
 
 /// Sets the bias of the writes at coarse levels so that a share of the half hours is like the one
-/// before. A share beyond what a bias can give is met as far as possible.
+/// before. A share beyond the range of a bias is met as far as possible.
 pub(crate) fn fit(bursts: &mut Bursts, seconds: f64, share: f64) {
     let (mut low, mut high) = (0.0, 0.95);
     for _ in 0..16 {

@@ -8,7 +8,7 @@ use super::reader::Regions;
 use super::select::Processes;
 use crate::Op;
 
-/// Sectors are 512 bytes in every format read here, whatever those of the device were.
+/// Sectors are 512 bytes in every format read here, for any sectors of the device.
 pub(crate) const SECTOR: u64 = 512;
 /// A larger read or write is split, as systems and drives do.
 pub(crate) const LONGEST: u64 = 1 << 30;

@@ -56,7 +56,7 @@ def describe(
         The description.
 
     Raises:
-        InputError: The workload or an option is wrong; the message says where.
+        InputError: The workload or an option is wrong; the message gives the place.
     """
     described = engine.describe(
         str(workload),

@@ -17,11 +17,12 @@ pub(super) const AHEAD: u32 = 256;
 
 /// The program buffer of a job, and its slots that are being programmed.
 pub(super) struct JobBuffer<D> {
-    /// Pages that were read, in the order in which they were: the slots that they leave.
+    /// Pages that were read, in order of reading, by the slots that they leave.
     read: ProgramBuffer<Ppn, D>,
-    /// The same while a whole page is programmed from the register in which it was read.
+    /// The same pages, set apart while a whole page is programmed from the register that it was
+    /// read into.
     apart: ProgramBuffer<Ppn, D>,
-    /// Those that a command programs now, in the order of their slots.
+    /// Pages that a command programs now, in the order of their slots.
     flushed: Vec<(Lpn, Ppn, D)>,
     /// Blocks whose last pages wait in the buffer, and the sources that need their space.
     unfinished: Vec<(BlockId, Source)>,
@@ -60,7 +61,7 @@ impl<D> JobBuffer<D> {
         std::mem::take(&mut self.read)
     }
 
-    /// Pages wait before those that do.
+    /// Puts pages before those that wait.
     pub(super) fn put_first(&mut self, pages: &mut ProgramBuffer<Ppn, D>) {
         pages.append(&mut self.read);
         std::mem::swap(&mut self.read, pages);
@@ -76,7 +77,7 @@ impl<D> JobBuffer<D> {
         self.unfinished.push((block, needed_by));
     }
 
-    /// A page was read, and waits.
+    /// A page was read, and waits in the buffer.
     pub(super) fn keep(&mut self, from: Ppn, data: D) {
         self.read.push(from, data);
     }
@@ -86,7 +87,7 @@ impl<D> JobBuffer<D> {
         std::mem::swap(&mut self.read, &mut self.apart);
     }
 
-    /// It waits again, before what of that page was not programmed.
+    /// The waiting pages return, ahead of the pages that were not programmed.
     fn put_back(&mut self) {
         std::mem::swap(&mut self.read, &mut self.apart);
         self.read.append(&mut self.apart);
@@ -109,8 +110,8 @@ impl Leaving {
 }
 
 impl<K: PolicyTypes> Ftl<K> {
-    /// Begins to read those of a page's slots that leave, from the first of them on: one sensing in each
-    /// plane of the block.
+    /// Begins to read the slots of a page that leave, from the first of them on: one sensing in
+    /// each plane of the block.
     #[inline(always)] // every page that moves comes by
     pub(super) fn read_page(&mut self, id: JobId, block: BlockId, slot: u32, to: Dest) -> Next {
         let several = self.space.unit() > 1;
@@ -129,7 +130,7 @@ impl<K: PolicyTypes> Ftl<K> {
         next
     }
 
-    /// The slots of a page that leave, of which this is the first.
+    /// The slots of a page that leave; `slot` is the first of them.
     #[inline(never)]
     fn leaving_slots(&mut self, id: JobId, block: BlockId, slot: u32) -> Slots {
         let end = self.end_of_page(slot);
@@ -141,7 +142,7 @@ impl<K: PolicyTypes> Ftl<K> {
         Slots::of_page(self.space.geometry.ppn(block, slot), slots)
     }
 
-    /// The page of a slot is being read: those behind it are next.
+    /// The page of a slot is being read: the cursor moves past it.
     #[inline(never)]
     fn go_past_page(&mut self, id: JobId, block: BlockId, slot: u32) {
         let end = self.end_of_page(slot);
@@ -227,7 +228,7 @@ impl<K: PolicyTypes> Ftl<K> {
         Some(self.program(id, slots))
     }
 
-    /// All pages of a block have been read that leave it. `None`: the task goes on.
+    /// All leaving pages of a block have been read. `None`: the task goes on.
     pub(super) fn leave(
         &mut self,
         id: JobId,
@@ -259,7 +260,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.counts.dropped += dropped;
     }
 
-    /// A block that is owed and whose pages have all left is erased. `None`: there is none.
+    /// Erases a block that is owed and whose pages have all left. `None`: there is none.
     #[cold]
     pub(super) fn free_owed(&mut self, id: JobId) -> Option<Next> {
         self.drop_stale(id);
@@ -280,8 +281,8 @@ impl<K: PolicyTypes> Ftl<K> {
         Some(self.erase(id, block, needed_by))
     }
 
-    /// No block is owed any more, and the next victim has begun to leave. Whether that goes on: not if
-    /// enough are free without it.
+    /// No block is owed any more, and the next victim has begun to leave. Returns whether that goes
+    /// on: it does not if enough blocks are free without it.
     #[cold]
     pub(super) fn goes_on(&mut self, id: JobId, now: Time) -> Option<Next> {
         self.jobs.get_mut(id).after = After::Nothing;
@@ -330,7 +331,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let mut given_back = None;
         match &mut job.task {
             Task::Collect(_) => job.after = After::Place { to },
-            // The block may be erased meanwhile, so what was read is no longer worth anything.
+            // The block may be erased meanwhile, so the pages read from it are dropped.
             Task::Plan(run) => {
                 let first = job.buffer.read.pages().map(|from| geometry.split(from).1).min();
                 job.buffer.read.retain(|_| false);
@@ -356,15 +357,15 @@ impl<K: PolicyTypes> Ftl<K> {
             }
             Task::Program | Task::Erase | Task::Parity => unreachable!("it reads no pages"),
         }
-        // The space that it waits for may lie in the block that it empties: that must not be out of
-        // garbage collection's reach.
+        // The space that it waits for may lie in the block that it empties, so garbage collection
+        // must be able to reach that block.
         if let Some(block) = given_back {
             self.give_back(block);
         }
         Some(self.jobs.park(id, self.space_in(plane)))
     }
 
-    /// Writes pages anew, as many as a command programs, if the policy wants that number.
+    /// Writes pages anew, as many as a command programs, if the policy wants that many.
     pub(super) fn rewrite(&mut self, id: JobId, next: Option<Lpn>, now: Time) -> Option<Next> {
         let job = self.jobs.get(id);
         let (home, begun) = (job.home, !job.buffer.is_empty());

@@ -1,4 +1,4 @@
-//! Garbage collection: which block is reclaimed next, and for whom.
+//! Garbage collection: the choice of the next block to reclaim, and of the source that needs it.
 
 use super::crew::Lead;
 use super::pace::Need;
@@ -42,8 +42,8 @@ impl Victims {
         }
     }
 
-    /// Leaves out the blocks of a plane with a role of their own that `out` says; whether there are
-    /// any.
+    /// Leaves out the blocks of a plane with a role of their own for which `out` is true. Returns
+    /// whether there are any.
     pub(super) fn exclude(
         &mut self,
         ftl: &FtlView<'_>,
@@ -130,7 +130,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     // ── The pace ────────────────────────────────────────────────────────────────────────────────
 
-    /// The free blocks of a plane have changed, or its victim has: its collector has another
+    /// The free blocks of a plane have changed, or its victim has: its collector gets a new
     /// schedule.
     pub(crate) fn plan_pace(&mut self, plane: PlaneId) {
         if self.jobs.pace.is_kept() {
@@ -179,7 +179,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let room = u64::from(space.rest(plane, StreamId::HOST));
         let (valid, gain) = self.jobs.pace.victim(plane);
         let Some(id) = self.jobs.collectors[plane].filter(|_| gain > 0) else {
-            // Nobody collects, or is about to take the first victim.
+            // No job collects, or a collector is about to take its first victim.
             return Some(Need { work: 0, room });
         };
         let job = self.jobs.get(id);
@@ -208,7 +208,7 @@ impl<K: PolicyTypes> Ftl<K> {
         Some(Need { work: begun + victims * (u64::from(valid) + unit), room })
     }
 
-    /// Whether a job has a pace to keep: a collector, where there is one.
+    /// Whether a job has a pace to keep: it is a collector, and collection has a pace.
     #[inline]
     pub(super) fn has_pace(&self, id: JobId) -> bool {
         if !self.jobs.pace.is_kept() {
@@ -220,8 +220,8 @@ impl<K: PolicyTypes> Ftl<K> {
             && (!member || job.tag.source == Source::Gc)
     }
 
-    /// Whether a collector that is about to move pages gives way to everything else first: it is not late,
-    /// and goes on where a die has nothing else to do.
+    /// Whether a collector that is about to move pages gives way to everything else first. It does
+    /// if it is not late; it then goes on when its die has nothing else to do.
     #[cold]
     pub(super) fn is_ahead(&mut self, id: JobId, pages: u32) -> bool {
         let was = self.jobs.get(id).background;
@@ -233,8 +233,8 @@ impl<K: PolicyTypes> Ftl<K> {
         ahead && !was
     }
 
-    /// A collector that is late goes before the host from now on, and one that is not gives way. Whether it
-    /// does.
+    /// From now on a collector that is late goes before the host, and one that is not gives way.
+    /// Returns whether it goes first.
     pub(super) fn keep_pace(&mut self, id: JobId) -> bool {
         let job = self.jobs.get(id);
         let ahead = job.tag.demand == Source::Host && !self.jobs.pace.goes_first(job.plane);

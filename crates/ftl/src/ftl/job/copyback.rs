@@ -1,9 +1,10 @@
-//! Moves that leave the data in the die: a page is read into its plane's register and programmed from
-//! there, and the channel carries nothing.
+//! Moves that leave the data in the die: a page is read into its plane's register and programmed
+//! from there, without the channel.
 //!
-//! Nobody corrects the errors of such a page on its way, so it may be moved like that only so often before
-//! it goes through the controller again. A page stays whole or not at all, and only collection moves it
-//! so. The register holds one page: the die does nothing else between read and program.
+//! Errors of such a page are not corrected on its way. So it may be moved like this only a limited
+//! number of times before it goes through the controller again. A page moves as a whole, and only
+//! collection moves it so. The register holds one page: the die does nothing else between read and
+//! program.
 
 use super::{JobId, Task};
 use crate::{Ftl, Hold, PolicyTypes};
@@ -13,20 +14,20 @@ use nand::{BlockId, Ppn};
 /// The state of a drive with such moves.
 pub(crate) struct Copyback {
     limit: u8,
-    /// How often the data in each page were moved without having been corrected, by its first slot.
+    /// How often the data in each page were moved without correction, by its first slot.
     times: IndexVec<Ppn, u8>,
     /// Slots whose data were moved so.
     pub(crate) moved: u64,
 }
 
 impl<K: PolicyTypes> Ftl<K> {
-    /// From now on collection moves pages inside their plane, each at most so often in a row.
+    /// From now on collection moves pages inside their plane, each at most `limit` times in a row.
     pub fn copy_back(&mut self, limit: u8) {
         let times = IndexVec::filled(0, self.space.geometry.pages());
         self.jobs.copyback = Some(Box::new(Copyback { limit, times, moved: 0 }));
     }
 
-    /// Slots whose data were moved inside their planes; none where that is not done.
+    /// Slots whose data were moved inside their planes; `None` if the drive does not do this.
     pub fn copied_back(&self) -> Option<u64> {
         self.jobs.copyback.as_ref().map(|copyback| copyback.moved)
     }
@@ -37,8 +38,8 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(super) fn decide_copyback(&mut self, id: JobId, from: Ppn, slots: u32) {
         let Some(copyback) = &self.jobs.copyback else { return };
         let whole = copyback.times[from] < copyback.limit && slots == self.space.unit();
-        // The plane has lent its last block, as what the victim before left fits the open one. It comes
-        // back when that is programmed, so nothing goes ahead of it.
+        // The plane has lent its last block, because the rest of the victim before fits the open
+        // one. It comes back when that is programmed, so nothing goes ahead of it.
         let job = self.jobs.get(id);
         let behind = job.buffer.has_unfinished() && self.space.free_blocks(job.plane) == 0;
         let allowed = whole && !behind;
@@ -49,8 +50,8 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// The page that a job has read has its slots: whether its data are programmed from the register. If
-    /// not, they have to come out first.
+    /// The page that a job has read has its slots. Decides whether its data are programmed from the
+    /// register. If not, they must leave the register first.
     #[cold]
     pub(super) fn note_copyback(&mut self, id: JobId, from: Ppn, to: Ppn) {
         let geometry = self.space.geometry;
@@ -80,7 +81,7 @@ impl<K: PolicyTypes> Ftl<K> {
         job.data_out = !job.buffer.is_empty();
     }
 
-    /// A block has been erased: what it will hold has not been moved.
+    /// A block has been erased: its future pages have not been moved.
     #[cold]
     pub(super) fn forget_copies(&mut self, block: BlockId) {
         let geometry = self.space.geometry;

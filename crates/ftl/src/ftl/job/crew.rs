@@ -1,13 +1,13 @@
-//! Superblocks of several blocks: the job that empties one leads a crew, so that its dies work side
-//! by side.
+//! Superblocks of several blocks: the job that empties one leads a crew, so that its dies work in
+//! parallel.
 //!
 //! The leader is a collector, or a plan that reclaims. Each block that holds pages has a *member*
-//! that reads them. Pages that were read wait in the leader's program buffer, and the member that
-//! fills a program unit programs it, wherever the frontier is. Meanwhile a successor goes on reading:
-//! otherwise a die would wait for programs of others. When the pages have left, each block is erased
-//! by a member of its own, and the last one ends the life of the superblock.
+//! that reads them. Pages that were read wait in the leader's program buffer. The member that fills
+//! a program unit programs it, at any frontier. Meanwhile a successor goes on reading: otherwise a
+//! die would wait for programs of others. When the pages have left, each block is erased by a
+//! member of its own, and the last one ends the life of the superblock.
 //!
-//! Parity is written here, too: its operation needs no pages, and its place is known at once.
+//! Parity is written here, too: its operation needs no pages, and its place is known in advance.
 
 use super::plan::{PlanStage, RunningPlan};
 use super::{After, Collect, Job, JobCondition, JobId, Leaving, Next, Page, Task, Then};
@@ -35,7 +35,7 @@ pub(super) struct Crew {
     pub(super) of: Option<JobId>,
     /// Members of the crew that it leads.
     members: u32,
-    /// Of these, the ones that program what they have read.
+    /// Of these, the ones that program the pages they have read.
     programming: u32,
     /// A member of a plan's crew has found no slot: the superblock is given back.
     short: bool,
@@ -89,7 +89,7 @@ impl<K: PolicyTypes> Ftl<K> {
         id
     }
 
-    /// A leader goes on. `None`: with what its task says.
+    /// A leader goes on. `None`: as its task specifies.
     #[inline(never)]
     pub(super) fn lead_on(&mut self, id: JobId, now: Time) -> Option<Next> {
         loop {
@@ -122,7 +122,8 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// The members have moved what they could. `None`: the leader looks again at what its task says.
+    /// The members have moved all the pages that they could. `None`: the leader consults its task
+    /// again.
     fn moved_all(&mut self, id: JobId, lead: Lead, now: Time) -> Option<Next> {
         let Lead { superblock, dest, needed_by } = lead;
         let collects = matches!(self.jobs.get(id).task, Task::Collect(_));
@@ -179,8 +180,8 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.park(id, JobCondition::Crew(id))
     }
 
-    /// The pages that waited for those of this victim are programmed. Whether all of it is emptied now,
-    /// because that is wanted still; otherwise it is given back.
+    /// The pages that waited for those of this victim are programmed. Returns whether all of the
+    /// victim is emptied now, because that is still needed; otherwise it is given back.
     fn sends_crew(&mut self, id: JobId, now: Time) -> bool {
         let wanted = self.wants_more(id);
         let job = self.jobs.get_mut(id);
@@ -206,8 +207,8 @@ impl<K: PolicyTypes> Ftl<K> {
         false
     }
 
-    /// The pages of a block have been read that leave it. A leader that fills up a program unit takes
-    /// one block of its superblock after the other.
+    /// The leaving pages of a block have been read. A leader that fills up a program unit takes one
+    /// block of its superblock after the other.
     pub(super) fn left_block(
         &mut self,
         id: JobId,
@@ -255,8 +256,8 @@ impl<K: PolicyTypes> Ftl<K> {
         next
     }
 
-    /// A member has read slots of a page. They wait in the buffer whatever one command programs: a page
-    /// of another member may go first.
+    /// A member has read slots of a page. They wait in the buffer even if one command could program
+    /// them: a page of another member may go first.
     #[inline(never)]
     pub(super) fn member_read(
         &mut self,
@@ -272,7 +273,8 @@ impl<K: PolicyTypes> Ftl<K> {
         self.as_member(id, |ftl| ftl.page_read(id, slots, to, now))
     }
 
-    /// A member programs: another one goes on reading in its place, unless there are programs enough.
+    /// A member programs. Another one goes on reading in its place, unless enough programs are
+    /// under way.
     pub(super) fn succeed(&mut self, id: JobId, leader: JobId) {
         let dies = self.space.geometry.superblocks().dies();
         let most = if self.jobs.side_by_side { PROGRAMS_PER_DIE * dies } else { 0 };
@@ -291,8 +293,9 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// There is no slot for what a job moves. Whether that ends it: it is a member of a plan's crew, and
-    /// the whole superblock is given back when the others have ended.
+    /// There is no slot for the page that a job moves. Returns whether that ends the job. It does
+    /// for a member of a plan's crew; the whole superblock is given back when the other members
+    /// have ended.
     #[cold]
     pub(super) fn is_short(&mut self, id: JobId) -> bool {
         let Some(leader) = self.jobs.get(id).crew.of else { return false };
@@ -320,7 +323,7 @@ impl<K: PolicyTypes> Ftl<K> {
         Next::Done
     }
 
-    /// A member erases its block, when nobody reads it any more, and then has nothing more to do.
+    /// A member erases its block when no read of it is on its way, and then ends.
     pub(super) fn erase_member(&mut self, id: JobId) -> Next {
         let Some((block, needed_by)) = self.jobs.get(id).crew.erases else {
             return self.leave_crew(id);
@@ -338,28 +341,33 @@ impl<K: PolicyTypes> Ftl<K> {
 
     // ── Parity ──────────────────────────────────────────────────────────────────────────────────
 
-    /// The data of a stripe have their slots: its parity is programmed. Without time it is programmed once
-    /// the data are ([`Ftl::settle_parity`]).
+    /// The data of a stripe have their slots: its parity is programmed. Before the run, parity is
+    /// programmed once the data are ([`Ftl::settle_parity`]).
     #[cold]
     pub(crate) fn send_parity(&mut self, prio: Prio) {
-        while self.jobs.side_by_side
-            && let Some(first) = self.space.parity_due.pop()
-        {
-            self.write_parity(first, prio);
+        if self.jobs.side_by_side {
+            let mut due = std::mem::take(&mut self.space.parity_due);
+            due.drain(..).for_each(|first| self.write_parity(first, prio));
+            self.space.parity_due = due;
         }
     }
 
-    /// Without time: programs the parity of stripes whose data are there, as far as they lie in the same
-    /// block.
+    /// Before the run: programs the parity of stripes whose data are programmed. A collector can
+    /// have given away several units of a block before the first was programmed, so the parity that is
+    /// next in its block can be any of the list.
     pub(crate) fn settle_parity(&mut self, now: Time) {
-        while let Some(&first) = self.space.parity_due.last() {
-            let (block, slot) = self.space.geometry.split(first);
-            if self.space.array().next_page(block) != slot {
-                return;
-            }
-            self.space.parity_due.pop();
+        while let Some(at) = self.parity_in_turn() {
+            let first = self.space.parity_due.remove(at);
             self.parity_written(first, now);
         }
+    }
+
+    /// The place of a parity unit in `parity_due` that is the next of its block.
+    fn parity_in_turn(&self) -> Option<usize> {
+        self.space.parity_due.iter().position(|first| {
+            let (block, slot) = self.space.geometry.split(*first);
+            self.space.array().next_page(block) == slot
+        })
     }
 
     fn write_parity(&mut self, first: Ppn, prio: Prio) {
@@ -379,7 +387,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.ready.push_back(id);
     }
 
-    /// The parity of a stripe is there.
+    /// The parity of a stripe is programmed.
     pub(super) fn parity_written(&mut self, first: Ppn, now: Time) {
         let superblock = self.space.geometry.superblock_of(self.space.geometry.block_of(first));
         if self.space.program_parity(first) {

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The condition that a job waits for.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum JobCondition {
-    /// A free block in this plane; `None`: in any, where pages may go to any.
+    /// A free block in this plane; `None`: in any plane, if pages may go to any.
     Space(Option<PlaneId>),
     /// The last read on its way to this block.
     Pins(BlockId),
@@ -45,9 +45,10 @@ pub(crate) struct Jobs<D> {
     pub(crate) pace: GcPace,
     /// Members of crews that give way to everything else, some of which have ended or do not any more.
     giving_way: Vec<JobId>,
-    /// Dies work at the same time: not while a drive is filled and aged, or jobs are carried out at once.
+    /// Dies work at the same time. False while a drive is filled and aged, or jobs are carried out
+    /// at once.
     pub(crate) side_by_side: bool,
-    /// Present where pages are moved inside their planes.
+    /// Present if pages are moved inside their planes.
     pub(crate) copyback: Option<Box<Copyback>>,
     geometry: Geometry,
     /// Their share of them.
@@ -112,18 +113,19 @@ impl<D> Jobs<D> {
     pub(super) fn remove(&mut self, id: JobId) {
         let job = self.running.remove(id.as_u32() as usize);
         self.working[job.plane][job.tag.source] -= 1;
-        // Its number will be another job's.
+        // A later job will have this number.
         self.demote(id);
     }
 
-    /// A job that has become urgent is so no more, before anybody has heard of it.
+    /// A job that has become urgent no longer is, before anyone was told.
     fn demote(&mut self, id: JobId) {
         if !self.promoted.is_empty() {
             self.promoted.retain(|promoted| *promoted != id);
         }
     }
 
-    /// Whether a job gives way to everything else from now on. It is at hand: nobody has to be told.
+    /// Whether a job gives way to everything else from now on. The caller holds the job, so no one
+    /// has to be told.
     pub(super) fn set_background(&mut self, id: JobId, background: bool) {
         let job = self.get_mut(id);
         job.background = background;
@@ -201,8 +203,8 @@ impl<D> Jobs<D> {
         }
     }
 
-    /// Somebody waits for space in a plane, or in any: there, collection has no pace until it made
-    /// some.
+    /// Operations wait for space in a plane, or in any. Collection has no pace there until it has
+    /// made some.
     #[cold]
     pub(crate) fn await_space(&mut self, plane: Option<PlaneId>) {
         if self.pace.is_kept() {
@@ -234,7 +236,7 @@ impl<D> Jobs<D> {
         self.urge_crew(plane);
     }
 
-    /// The members of a collector's crew that give way to everything else do not any more.
+    /// The members of a collector's crew that give way to everything else stop doing so.
     fn urge_crew(&mut self, plane: PlaneId) {
         if self.giving_way.is_empty() {
             return;
@@ -294,12 +296,13 @@ impl<K: PolicyTypes> Ftl<K> {
             return;
         }
         let plane = self.space.set_of(erased);
-        // One at a time: the spread that the last answer was about may be gone when it is done.
+        // One at a time: the spread on which the last answer was based may be gone when the plan is
+        // done.
         if self.jobs.at_work(plane, Source::Wear) {
             return;
         }
-        // Wear levelling is after cold data, and a block to which the read-disturb policy gave a role
-        // is worn little because it endures many reads.
+        // Wear levelling looks for cold data. A block to which the read-disturb policy gave a role
+        // has little wear because it endures many reads.
         let ftl = FtlView::of(&self.space, &self.map, &self.reads);
         let spares = self.reads.are_counted() && self.victims.exclude(&ftl, plane, |_| true);
         let excluded = spares.then_some(&self.victims.excluded);
@@ -309,7 +312,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.spawn_plan(plan);
     }
 
-    /// Takes a block out of service because a page of it could not be read: what is valid moves
+    /// Takes a block out of service because a page of it could not be read. Its valid pages move
     /// away, and the block is retired when it is empty. Each plane empties one such block at a
     /// time; the others go when garbage collection or another failure comes to them.
     pub fn mark_bad(&mut self, block: BlockId) {
@@ -412,8 +415,8 @@ impl<K: PolicyTypes> Ftl<K> {
     ///
     /// # Panics
     ///
-    /// If there is no end: collection that gains nothing, because of a policy that wastes as many
-    /// pages as it wins.
+    /// If it never ends: collection gains nothing, because of a policy that wastes as many pages as
+    /// it wins.
     pub fn run_job(&mut self, id: JobId, now: Time) {
         let limit = 100 * self.space.geometry.pages();
         self.jobs.side_by_side = false;

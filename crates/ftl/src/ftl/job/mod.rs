@@ -1,11 +1,11 @@
 //! Jobs: work of the FTL's own that takes several flash operations.
 //!
 //! A job is a state machine. [`Ftl::next`] returns the operation that it needs, and the driver
-//! carries it out. [`Ftl::job_concluded`] takes it back with its outcome and returns the next one.
-//! Between two operations the host may overwrite the page that moves, or another job may take the
-//! space. So each step checks again. The task holds the subject and the progress of a job. A second
-//! value holds the continuation after the current operation, as far as the operation does not
-//! determine it.
+//! carries it out. [`Ftl::job_concluded`] takes the operation back with its outcome and returns the
+//! next one. Between two operations the host may overwrite the page that moves, or another job may
+//! take the space. So each step checks again. The task holds the subject and the progress of a job.
+//! A second value holds the continuation after the current operation, as far as the operation does
+//! not determine it.
 
 mod buffer;
 mod collect;
@@ -41,10 +41,10 @@ newtype_index! {
 /// The next request of a job.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// The operation that [`Job::operation`] says is carried out, and comes back through
-    /// [`Ftl::job_concluded`].
+    /// [`Job::operation`] is carried out, and comes back through [`Ftl::job_concluded`].
     Start,
-    /// A block is reclaimed and another is needed. Waiting operations go first; then ask again.
+    /// A block is reclaimed and another is needed. Waiting operations go first; then the driver
+    /// asks again.
     Yield,
     /// Nothing now: the job comes back through [`Ftl::take_ready`](crate::Ftl::take_ready).
     Wait,
@@ -122,21 +122,21 @@ impl Leaving {
 /// The continuation after the operation of a job or, without an operation, the next step.
 #[derive(Copy, Clone)]
 enum After<D> {
-    /// The task says what comes next.
+    /// The task decides the next step.
     Nothing,
-    /// The slots that are being read, of a page in all planes of its block, are to be written elsewhere.
+    /// The slots being read, of a page in all planes of its block, are to be written elsewhere.
     Read { to: Dest },
     /// The pages that were read, and wait in the buffer, need slots.
     Place { to: Dest },
-    /// The pages that one command programs are there.
+    /// The pages of one command are programmed.
     Written,
-    /// The same of a page that did not wait in the buffer, because a command programs one.
+    /// The same for a page that did not wait in the buffer, because a command programs one.
     Moved { lpn: Lpn, from: Ppn, data: D },
     /// The erased block is free, for the source that needs the space.
     Free { needed_by: Source },
     /// The block that is being reprogrammed has lost its pages.
     Reprogrammed(ReprogramInPlace),
-    /// The parity of a stripe is there.
+    /// The parity of a stripe is programmed.
     Parity,
 }
 
@@ -153,9 +153,9 @@ pub struct Job<D> {
     waits: bool,
     /// How it shares its die.
     pub hold: Hold,
-    /// The data that it reads or programs stay in the die on the way.
+    /// The data that it reads or programs stay in the die.
     copyback: bool,
-    /// A register holds a page that the channel has to take out before what the job programs next.
+    /// A register holds a page that must leave over the channel before the job's next program.
     data_out: bool,
     /// The operation that it has wanted last.
     operation: Operation,
@@ -163,13 +163,13 @@ pub struct Job<D> {
     task: Task,
     /// Its part in emptying a superblock of several blocks.
     crew: Crew,
-    /// Pages that were read, where one command programs several.
+    /// Pages that were read, if one command programs several.
     buffer: JobBuffer<D>,
 }
 
 impl<D> Job<D> {
-    /// The slot that the page being programmed came from; where one command programs several, that of
-    /// the `nth`.
+    /// The slot that the page being programmed came from. If one command programs several: the slot
+    /// of the `nth`.
     pub fn copied_from(&self, nth: u32) -> Option<Ppn> {
         match self.after {
             After::Moved { from, .. } => Some(from),
@@ -190,8 +190,8 @@ impl<D> Job<D> {
         matches!(self.task, Task::Parity)
     }
 
-    /// It wants an operation on slots of a block. Mode and level are the usual ones until it begins, but for an
-    /// erase, which says the mode that follows.
+    /// It requests an operation on slots of a block. Mode and level are the usual ones until it
+    /// begins. An erase is the exception: its mode is the one that follows.
     #[inline(always)] // every operation of a job comes by
     fn want(&mut self, verb: Verb, slots: Slots, mode: Mode, level: Level) -> Next {
         let route = match verb {
@@ -206,11 +206,11 @@ impl<D> Job<D> {
 }
 
 impl<K: PolicyTypes> Ftl<K> {
-    /// Takes an operation of a job back that was carried out. Returns what the job wants next.
+    /// Takes back a finished operation of a job. Returns the job's next request.
     ///
     /// # Panics
     ///
-    /// It has failed: what then is to be done is not decided yet.
+    /// The operation has failed: the FTL has no reaction to failed operations yet.
     pub fn job_concluded(
         &mut self,
         id: JobId,
@@ -225,8 +225,8 @@ impl<K: PolicyTypes> Ftl<K> {
         next.unwrap_or_else(|| self.go_on(id, now))
     }
 
-    /// The next request of a job that starts, continues after it gave way, or has what it waited
-    /// for.
+    /// The next request of a job that starts, continues after it gave way, or no longer has to
+    /// wait.
     pub fn next(&mut self, id: JobId, now: Time) -> Next {
         let next = match self.jobs.get(id).after {
             After::Nothing if self.jobs.get(id).crew.leads => self.lead_on(id, now),
@@ -283,7 +283,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// The step of a task that has no pages to move. `None`: it has now.
+    /// The step of a task that has no pages to move. `None`: the task has pages now.
     #[inline(never)]
     fn go_on_without_pages(&mut self, id: JobId, now: Time) -> Option<Next> {
         if self.jobs.get(id).crew.leads
@@ -418,8 +418,8 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.get_mut(id).want(Verb::Program, slots, Mode::Full, self.levels.usual)
     }
 
-    /// Begins to read slots of a page that will be written elsewhere, or waits. They may still be
-    /// on their way to the cells, in a block that is not closed.
+    /// Begins to read slots of a page that will be written elsewhere, or waits. The slots may still
+    /// be on their way to the cells, in a block that is not closed.
     #[inline(always)] // every page that moves comes by
     fn read_slots(&mut self, id: JobId, slots: Slots, after: After<Page<K>>) -> Next {
         let from = slots.first;
@@ -434,7 +434,7 @@ impl<K: PolicyTypes> Ftl<K> {
         job.want(Verb::Read, slots, Mode::Full, self.levels.usual)
     }
 
-    /// Takes a block whose pages are to leave, so that it can be erased, out of the candidates.
+    /// Removes a block from the candidates: its pages are to leave, so that it can be erased.
     fn begin_reclaim(&mut self, block: BlockId, dest: Dest, needed_by: Source) -> Leaving {
         let block = self.space.geometry.superblock_of(block);
         self.space.blocks.begin_move(block);
@@ -448,8 +448,8 @@ impl<K: PolicyTypes> Ftl<K> {
         leaving
     }
 
-    /// Decides what a block that is being emptied becomes. For a second generation only those pages
-    /// move that it needs the place of.
+    /// Decides the next state of a block that is being emptied. For a second generation, only pages
+    /// in slots that it needs must move.
     #[cold]
     fn choose_life(&mut self, leaving: &mut Leaving) {
         let block = leaving.block;
@@ -474,7 +474,8 @@ impl<K: PolicyTypes> Ftl<K> {
         self.policies.coding.next_life(&view, block)
     }
 
-    /// A slot for a page that a job moves; where one command programs several, the first for them.
+    /// A slot for a page that a job moves. If one command programs several pages: the first slot
+    /// for them.
     #[inline(always)] // every page that moves comes by
     fn place_move(
         &mut self,
@@ -495,7 +496,8 @@ impl<K: PolicyTypes> Ftl<K> {
             return Some(ppn);
         }
         if tag.source == Source::Gc && stream != StreamId::GC {
-            // A policy's stream has no room, and garbage collection must go on: it has its reserve.
+            // A policy's stream has no space, and garbage collection must go on: it uses its
+            // reserve.
             return self.allocate(plane, StreamId::GC, lpn, tag, now).map(|(ppn, ..)| ppn);
         }
         // The plane is full. Reclaiming always has its reserve; anything else may go elsewhere,
@@ -564,7 +566,7 @@ impl<K: PolicyTypes> Ftl<K> {
         job.want(Verb::Erase, slots, mode, Level::default())
     }
 
-    /// A free block in the plane, or in any where pages may go to any.
+    /// A free block in the plane, or in any plane if pages may go to any.
     pub(crate) fn space_in(&self, plane: PlaneId) -> JobCondition {
         JobCondition::Space((!self.answers.anywhere).then_some(plane))
     }

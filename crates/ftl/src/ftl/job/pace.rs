@@ -1,30 +1,30 @@
-//! How fast garbage collection goes that the host can wait for: as the host writes.
+//! The pace of garbage collection that the host can wait for: it follows the host's writes.
 //!
 //! Collection for the host works while a die is otherwise idle, and the host goes first. That is
-//! enough as long as a plane can lend the host a block.
-//! Otherwise two numbers decide. The *headroom* is what the host's open block still takes. The *work*
-//! is the pages to move until a block can be lent again. From then on each page that the host
-//! writes is worth twice `work / headroom` moves. So the host still goes first for half of the headroom.
-//! The collector is *late* once the work exceeds the worth of the headroom. It then goes before the
-//! host, by as many moves as the host's pages are worth. No write waits for a whole block of moves.
+//! enough as long as a plane can lend the host a block. Otherwise two numbers decide. The
+//! *headroom* is the number of slots left in the host's open block. The *work* is the pages to move
+//! until a block can be lent again. From then on each page that the host writes is worth twice
+//! `work / headroom` moves. So the host still goes first for half of the headroom. The collector is
+//! *late* once the work exceeds the worth of the headroom. It then goes before the host, by as many
+//! moves as the host's pages are worth. No write waits for a whole block of moves.
 //!
 //! If the host's pages may go to any plane, one that has no headroom left is passed over. There a
 //! collector goes before the host only if no plane can lend a block, and those of all planes together are late.
 //!
-//! Victims differ, blocks come whole, and collection takes blocks too. So work and headroom are looked at anew
-//! whenever a victim is taken, and a block is opened or comes free. A page's worth only rises until
-//! the plane can lend again.
+//! Victims differ, blocks come whole, and collection takes blocks too. So work and headroom are
+//! computed anew whenever a victim is taken, and whenever a block is opened or becomes free. A
+//! page's worth only rises until the plane can lend again.
 
 use kernel::IndexVec;
 use nand::{Geometry, PlaneId};
 
-/// One move, in the fractions in which moves are counted.
+/// One move, in the fractions that are counted.
 const MOVE: i64 = 1 << 16;
 
 /// The work to do before the host needs another block, in pages.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct Need {
-    /// Pages to be moved, with those that could be moved while blocks are erased.
+    /// Pages to be moved, plus those that could be moved during the erases.
     pub(super) work: u64,
     /// Pages that the host can write.
     pub(super) room: u64,
@@ -38,9 +38,9 @@ struct Schedule {
     each: i64,
     /// The worth of the headroom minus the work. Below zero the collector is late.
     lead: i64,
-    /// Somebody waits for space here: the collector goes before the host until there is some.
+    /// Operations wait for space here: the collector goes before the host until there is some.
     awaited: bool,
-    /// The valid pages of the last victim, and what it gave back.
+    /// The valid pages of the last victim, and the space that it gave back.
     victim: (u32, u32),
     /// The plane cannot lend the host a block.
     short: bool,
@@ -50,7 +50,7 @@ struct Schedule {
 #[derive(Default)]
 pub(crate) struct GcPace {
     planes: IndexVec<PlaneId, Schedule>,
-    /// Sets of planes that collect on their own, each by its first plane.
+    /// The number of sets of planes that collect on their own, each by its first plane.
     sets: usize,
     /// The host's pages may go to any of them.
     anywhere: bool,
@@ -82,13 +82,14 @@ impl GcPace {
         self.planes[plane].victim = (valid, gain.max(1));
     }
 
-    /// The valid pages of the last victim, and what it gave back; no pages before the first.
+    /// The valid pages of the last victim, and the space that it gave back; no pages before the
+    /// first.
     pub(super) fn victim(&self, plane: PlaneId) -> (u32, u32) {
         self.planes[plane].victim
     }
 
-    /// The need has changed; `None`: the plane can lend a block. Whether the collector goes before the
-    /// host.
+    /// The need has changed; `None`: the plane can lend a block. Returns whether the collector goes
+    /// before the host.
     pub(super) fn plan(&mut self, plane: PlaneId, need: Option<Need>) -> bool {
         let Need { work, room } = need.unwrap_or_default();
         let (work, room) = (work.cast_signed() * MOVE, room.cast_signed());
@@ -104,14 +105,14 @@ impl GcPace {
         self.set_lead(plane, lead)
     }
 
-    /// The host writes pages into a plane. Whether its collector goes before the host.
+    /// The host writes pages into a plane. Returns whether its collector goes before the host.
     #[inline]
     pub(super) fn earn(&mut self, plane: PlaneId, pages: u32) -> bool {
         let Schedule { lead, each, .. } = self.planes[plane];
         self.set_lead(plane, lead - each * i64::from(pages))
     }
 
-    /// This number of pages is moved, or could be in the time of other work.
+    /// This number of pages is moved, or could be moved in the time of other work.
     pub(super) fn spend(&mut self, plane: PlaneId, pages: u32) {
         let lead = self.planes[plane].lead + MOVE * i64::from(pages);
         self.set_lead(plane, lead);
@@ -129,7 +130,7 @@ impl GcPace {
         awaited || (lead < 0 && all_late)
     }
 
-    /// Somebody waits for space in a plane.
+    /// Operations wait for space in a plane.
     pub(super) fn await_space(&mut self, plane: PlaneId) {
         self.planes[plane].awaited = true;
     }
@@ -170,7 +171,7 @@ mod tests {
         }
     }
 
-    /// A new victim makes a page worth more if it has to be, and otherwise what it was.
+    /// A new victim raises the worth of a page if necessary, and otherwise leaves it as it was.
     #[test]
     fn what_a_page_is_worth_rises_until_a_block_can_be_lent() {
         let mut pace = GcPace::of(1, 1, false);
@@ -201,8 +202,8 @@ mod tests {
         assert!(!pace.goes_first(PLANE));
     }
 
-    /// If pages may go to any plane, one is late alone as long as another can lend a block, or is as far
-    /// ahead.
+    /// If pages may go to any plane, one plane is late alone as long as another can lend a block,
+    /// or is as far ahead.
     #[test]
     fn a_plane_that_the_host_can_pass_over_does_not_hurry() {
         let other = PlaneId::from_u32(1);

@@ -29,9 +29,9 @@ pub(super) enum PlanStage {
     Pages(Leaving),
     /// A crew empties a superblock.
     Lead,
-    /// The block was given back while there was no space; it is to be taken again.
+    /// The block was given back while there was no space; the plan is to take it again.
     Retake(BlockId, Dest),
-    /// The block is to be reprogrammed when nobody reads the pages that it loses.
+    /// The block is to be reprogrammed when no read of the pages that it loses is on its way.
     Reprogram(ReprogramInPlace),
 }
 
@@ -58,7 +58,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.start(Job { background: plan.background, hold: plan.hold, ..job });
     }
 
-    /// Goes on with a plan. `None`: pages are to move.
+    /// Goes on with a plan. `None`: pages are to be moved.
     #[inline(never)]
     pub(super) fn follow(&mut self, id: JobId, run: &mut RunningPlan, now: Time) -> Option<Next> {
         loop {
@@ -96,7 +96,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
-    /// Begins a step of a plan. `Some`: it is to begin again after a wait.
+    /// Begins a step of a plan. `Some`: the step begins again after a wait.
     fn begin_step(
         &mut self,
         id: JobId,
@@ -175,7 +175,7 @@ impl<K: PolicyTypes> Ftl<K> {
         PlanStage::Lead
     }
 
-    /// Makes a partly written block complete. `Some`: what to wait for before it is.
+    /// Makes a partly written block complete. `Some`: the condition to wait for first.
     fn seal(&mut self, block: BlockId, now: Time) -> Option<JobCondition> {
         let block = self.space.geometry.superblock_of(block);
         match self.space.blocks.state(block) {
@@ -185,7 +185,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         let plane = self.space.set_of(block);
         let frontier = self.space.is_frontier(block);
-        // A victim may be on its way there, and no other place be left for its pages.
+        // A victim's pages may be on their way there, with no other place left for them.
         if frontier && !self.space.reserves(plane) {
             return Some(self.space_in(plane));
         }
@@ -200,7 +200,7 @@ impl<K: PolicyTypes> Ftl<K> {
         None
     }
 
-    /// A block that is to lose pages in place is ready. `None`: it is kept as it is.
+    /// A block that is to lose pages in place is ready. `None`: the block is kept as it is.
     fn reprogram_in_place(
         &mut self,
         id: JobId,

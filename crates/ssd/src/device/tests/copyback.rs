@@ -1,6 +1,6 @@
-//! Data that are moved inside a plane keep the errors that they have: what is read in the end has those of
-//! every block that it lay in. With the same rate p in each, after k moves it is wrong at
-//! `(1 − (1 − 2p)^(k + 1)) / 2`, the parity of k + 1 coins.
+//! Data that are moved inside a plane keep their errors: at the end a read has the errors of every
+//! block that held them. With the same rate p in each, after k moves it is wrong at `(1 − (1 −
+//! 2p)^(k + 1)) / 2`, the parity of k + 1 coins.
 
 use crate::config::{Drive, Layers, load};
 use crate::device::Cells;

@@ -74,8 +74,8 @@ fn who_comes_first_is_asked_of_the_lanes_alone_where_nothing_stands_before_them(
     assert!(!plain.is_first(DIE, late));
 }
 
-/// Operations that came in any order, to any lanes, are served in that order, and nobody is asked; what is
-/// for idle time goes last.
+/// Operations that came in any order, to any lanes, are served in that order, and no policy is
+/// asked; work for idle time goes last.
 #[test]
 fn what_came_first_goes_first_whatever_its_lane() {
     let lanes = [LaneId::ReadHigh, LaneId::WriteHigh, LaneId::Read, LaneId::Write, LaneId::Job];

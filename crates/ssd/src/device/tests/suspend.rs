@@ -337,8 +337,8 @@ fn nothing_is_interrupted_more_often_than_the_limit_says() {
 #[test]
 fn the_array_is_at_work_for_a_while_from_one_interruption_to_the_next() {
     let suspend = Suspend { min_progress: Dur::us(200), ..TIMED };
-    // The first read interrupts what has just begun. The array goes on at 150, and for the second read
-    // stops after 200 more; it goes on at 450, and for the third stops at 650.
+    // The first read interrupts a command that has just begun. The array goes on at 150, and for
+    // the second read stops after 200 more; it goes on at 450, and for the third stops at 650.
     let all = with_reads(1, suspend, &[50, 200, 460, 760]);
     let reads = [done(0, 120, 70, 20), done(0, 420, 220, 20), done(0, 720, 260, 20)];
     assert_eq!(all[..3], reads);
@@ -375,8 +375,8 @@ fn only_what_is_said_is_interrupted() {
     }
 }
 
-/// Suspends have an account of their own, whatever the source of what they interrupt: a program of 600, and
-/// a read of the host of 50 that interrupts it.
+/// Suspends have an account of their own, for every source of the interrupted command: a program of
+/// 600, and a read of the host of 50 that interrupts it.
 #[test]
 fn the_time_of_suspends_is_no_sources() {
     for source in Source::ALL {

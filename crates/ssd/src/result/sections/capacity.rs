@@ -41,7 +41,7 @@ table! {
 pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, ftl) = (e.drive, e.sim.ftl());
     let blocks = || drive.geometry.block_ids();
-    // Of a drive that was simulated in part, each of its parts has as many.
+    // A drive that was simulated in part: each of its parts has as many.
     let years = drive.years.as_ref();
     let parts = years.map_or(1, |years| years.of.get() as usize);
     let each = drive.geometry.flash_blocks_per_block().get() as usize * parts;

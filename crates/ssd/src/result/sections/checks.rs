@@ -40,8 +40,8 @@ table! {
     }
 }
 
-/// The conservation laws. A broken one is a bug of ours and no result. Some do not hold of a drive whose
-/// life ended amid requests, so of that it is not said that they do.
+/// The conservation laws. A broken one is a bug of ours, and there is no result. Some laws do not
+/// apply to a drive whose life ended amid requests, so its result does not claim them.
 pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, counts, stats, sim) = (e.drive, e.counts, e.stats, e.sim);
     let inside = u64::from(sim.inside());

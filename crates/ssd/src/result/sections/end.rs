@@ -49,7 +49,7 @@ impl LeftToDo {
     }
 }
 
-/// The remaining work of the drive is added when the drive has done it.
+/// The remaining work is added once the drive has done it.
 pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (state, at_ns, reason) = match e.sim.worn_out_at() {
         None => ("completed", e.end_ns(), None),

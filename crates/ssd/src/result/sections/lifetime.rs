@@ -1,6 +1,6 @@
-//! How long the drive lasts: from what a run showed of wear, write amplification and errors to
-//! bytes, years and chances. `simulated` is what the run did; everything else extrapolates it, at
-//! the run's rate of writing and its write amplification.
+//! How long the drive lasts: from a run's wear, write amplification and errors to bytes, years and
+//! chances. `simulated` has the values of the run; everything else extrapolates them, at the run's
+//! rate of writing and its write amplification.
 //!
 //! Terms are those of JESD218: TBW in bytes of 10^12 to the terabyte, drive writes per day, UBER,
 //! retention at the end of the rated cycles.
@@ -282,9 +282,9 @@ table! {
 }
 
 const HOUR: f64 = 3600.0;
-/// Collection takes reads and erases beside its programs, and a short run may contain more or less
-/// of it. The pace of a drive that sets it itself is known to the first factor if collection ran in
-/// the whole run, else to the second.
+/// Collection adds reads and erases to its programs, and a short run may contain more or less of
+/// them. If the drive itself sets the pace, that pace is known within the first factor if
+/// collection ran in the whole run, otherwise within the second.
 const OWN_PACE: [f64; 2] = [1.1, 1.5];
 
 /// A class of drives in JESD218. Data must be retained for `retention_hours` without power at the
@@ -357,7 +357,7 @@ impl CellModel {
         self.written.iter().map(|(volts, share)| mean(*volts) * share).sum()
     }
 
-    /// Hours for which all data keep; `None`: for ever, as far as the equations go.
+    /// Hours for which all data are retained; `None`: without limit, according to the equations.
     fn retention(&self, cycles: f64) -> Option<f64> {
         let limits = self
             .written
@@ -371,7 +371,7 @@ fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
-// Long for its numbers: each follows from those before it.
+// Long because of its numbers: each follows from those before it.
 pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, stats, steadiness, sim) = (e.drive, e.stats, e.steadiness, e.sim);
     let modelled = sim.cells();
@@ -430,8 +430,8 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     // The same between two write amplifications.
     let asked = drive.years.is_some() && !steady && seconds > 0.0 && all.written > 0.0;
     let bounds = steadiness.range().filter(|_| asked);
-    // Of a short run the collection after its last request is a part, and so is the time from its last
-    // request to the next, if there were one.
+    // For a short run, the collection after its last request counts, and so does the time from its
+    // last request to the next, if there were one.
     let served = (stats.end_ns as f64 * 1e-9).min(seconds);
     let n =
         drive.years.as_ref().and_then(|years| years.load).map_or(stats.generated, |l| l.requests);
@@ -440,8 +440,9 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let drive_sets_the_pace = drive.host.mode != HostMode::Timestamps || sim.overload().is_some();
     let cycles_take = bounds.map(|[low, high]| {
         let (least, most) = (hours_of(high, served), hours_of(low, next));
-        // A drive that is written as fast as it can programs as much whatever it is for: with more to
-        // move, less is written. The run's own rate of programs then counts, too.
+        // A drive that is written as fast as it can programs at the same rate for host and moves
+        // together: with more to move, less is written. The run's own rate of programs then counts,
+        // too.
         let own = waf.filter(|_| drive_sets_the_pace).map(|waf| hours_of(waf, seconds));
         let known = OWN_PACE[usize::from(!steadiness.collected())];
         own.map_or([least, most], |own| [least.min(own / known), most.max(own * known)])
@@ -461,7 +462,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
                 .map(|_| ends(years(recovered_by(least), least), years(recovered_by(most), most))),
         }
     });
-    // Whether the target is reached is known where both ends of the range agree.
+    // Whether the target is reached is known if both ends of the range agree.
     let reached = |by: &dyn Fn(f64) -> f64| {
         let by_ends = cycles_take.map(|ends| ends.map(|hours| by(at(hours)) <= rated));
         by_ends.and_then(|[one, other]| (one == other).then_some(one))
@@ -511,7 +512,7 @@ struct All {
     exported: f64,
     /// Bytes that the host wrote.
     written: f64,
-    /// How many times what the part programmed the whole drive did.
+    /// The programs of the whole drive as a multiple of those of the part.
     times: f64,
 }
 
@@ -519,13 +520,13 @@ impl All {
     fn of(drive: &Drive, written: f64) -> Self {
         let years = drive.years.as_ref();
         let whole = years.map_or(drive, |years| &years.whole);
-        // The whole drive is written as fast as one scaled down, and is larger.
+        // The whole drive is written as fast as the scaled one, and is larger.
         let physical = whole.scale.as_ref().map_or_else(
             || whole.geometry.pages() as f64 * whole.geometry.page_size().get() as f64,
             |scale| scale.whole_flash().get() as f64,
         );
         let exported = whole.addresses().get() as f64;
-        // The part's share of the writes is an accident of which pages were drawn.
+        // The part's share of the writes depends on chance: on the pages that were drawn.
         let all = years.and_then(|years| years.load).map_or(written, |load| load.written as f64);
         Self {
             physical,
@@ -633,8 +634,8 @@ fn mean_erases<K: PolicyTypes>(ftl: &Ftl<K>) -> f64 {
     erases.iter().map(|n| f64::from(*n)).sum::<f64>() / erases.len() as f64
 }
 
-/// Warnings about the model of the cells: what had no effect, and what must not be trusted.
-// Long for its sentences: one warning after the other.
+/// Warnings about the model of the cells: settings that had no effect, and results that must not be
+/// trusted. Long because it has one warning after the other.
 pub(super) fn warn<K: PolicyTypes>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Warn<'_>) {
     let r = &drive.reliability;
     let Some(cells) = sim.cells() else {

@@ -1,8 +1,8 @@
 //! The sections of a result: a list, in the order of the JSON.
 //!
 //! A section is a file here and its name in the list below. The name is the key of the result. The
-//! file has `ABOUT`, what the section is about; `Section`, the type of its value; and `of`, a function
-//! of the evidence that makes it.
+//! file has `ABOUT`, the description of the section; `Section`, the type of its value; and `of`, a
+//! function of the evidence that makes it.
 
 use super::evidence::Evidence;
 use super::shape::{Declared, KeyDecl, Since, Written};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 /// The subject of a section.
 pub(super) struct SectionAbout {
     text: &'static str,
-    /// The unit, of a section that is a single number.
+    /// The unit of a section that is a single number.
     unit: &'static str,
     since: Since,
 }

@@ -1,4 +1,4 @@
-//! The policies of a drive, and what they did.
+//! The policies of a drive, and their counts.
 
 use super::SectionAbout;
 use crate::result::evidence::Evidence;
@@ -36,7 +36,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
         let (name, params) = e.drive.policies.get(family);
         let mut counters = counted(e, family, name);
         for &(counter, n) in own {
-            // A policy from outside may count what is counted here under the same name.
+            // A policy from outside may have a counter of the same name.
             let taken = counters.contains_key(counter);
             let key = if taken { format!("own_{counter}") } else { counter.to_owned() };
             counters.insert(key, json!(n));
@@ -50,8 +50,7 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     }))
 }
 
-/// The counts of the mechanism for a policy.
-// Long for its list of families.
+/// The mechanism's own counts for a policy. Long because of its list of families.
 fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> Map<String, Json> {
     let (counts, waits) = (e.counts, e.sim.wait_stats());
     let programs = counts.program.total();

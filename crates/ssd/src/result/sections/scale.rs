@@ -75,7 +75,7 @@ table! {
 
 pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let drive = e.drive.years.as_ref().map_or(e.drive, |years| &years.whole);
-    // The sample is known of the drive that ran.
+    // Only the drive that ran has the sample.
     let scale = e.drive.scale.as_ref()?;
     let flash = drive.geometry.pages() as u64 * drive.geometry.page_size().get();
     let pair = |simulated: u64, whole: u64| ScaledNumber { simulated, whole };
@@ -110,7 +110,7 @@ pub(super) fn is_skewed(about: &About) -> bool {
     about.stand_in.is_some() || !even.iter().any(|pattern| pattern.name() == about.format)
 }
 
-/// Why latencies of a sample are not surely those of the trace.
+/// Why latencies of a sample may differ from those of the trace.
 pub(super) fn sampled<K: PolicyTypes>(e: &Evidence<'_, K>) -> Vec<String> {
     let Some(sample) = e.drive.scale.as_ref().and_then(|scale| scale.sampled) else {
         return Vec::new();
@@ -139,7 +139,7 @@ pub(super) fn sampled<K: PolicyTypes>(e: &Evidence<'_, K>) -> Vec<String> {
     why
 }
 
-/// The share of all latencies that is waiting behind flash operations.
+/// The share of waiting behind flash operations in all latencies.
 fn waiting(classes: &Each<Class, ClassStats>) -> f64 {
     let (mut waited, mut all) = (0.0, 0.0);
     for class in classes.values() {
@@ -150,8 +150,8 @@ fn waiting(classes: &Each<Class, ClassStats>) -> f64 {
     if all > 0.0 { waited / all } else { 0.0 }
 }
 
-/// Latencies with a larger share of waiting depend on how requests come together.
+/// Latencies with a larger share of waiting depend on how requests coincide.
 const MOST_WAITING: f64 = 0.05;
 
-/// A sample that differs by more from its trace has a warning.
+/// A sample that differs from its trace by more than this has a warning.
 const TRUE_TO: f64 = 0.01;

@@ -28,7 +28,7 @@ table! {
     }
 }
 
-/// The numbers of a run that a warning puts in doubt: no run may be called better by them.
+/// The numbers of a run that a warning puts in doubt: by these, no run may be called better.
 #[derive(Copy, Clone)]
 pub(crate) enum InDoubt {
     None,
@@ -42,7 +42,7 @@ pub(crate) enum InDoubt {
     Reads,
     /// Requests per second.
     Rate,
-    /// Percentiles and means that too few requests or pages are behind.
+    /// Percentiles and means of too few requests or pages.
     Few,
 }
 
@@ -127,21 +127,21 @@ pub(crate) fn declared() -> Json {
     codes::ALL.iter().map(code).collect()
 }
 
-/// The run counts to its last program. Above this share of it for the write buffer alone, after the
-/// last request was done, its rates differ from those that the host saw.
+/// The run counts to its last program. If the write buffer alone takes more than this share of it,
+/// after the last request was done, the run's rates differ from those that the host saw.
 const SHARE_OF_DRAINING: f64 = 0.01;
 
-/// Work that is left after a run, as a share of the time that all dies had, above which the run's rates are
+/// Work that is left after a run, as a share of the time of all dies. Above it, the run's rates are
 /// higher than the drive can sustain.
 const SHARE_OF_WORK_LEFT: f64 = 0.01;
 
-/// Latency above which percentiles cannot be trusted is one with fewer samples behind it.
+/// The number of slower samples that a percentile needs to be trusted.
 const SAMPLES_BEHIND: u64 = 10;
 
 /// Takes a warning: its code and its text.
 pub(crate) type Warn<'a> = &'a mut dyn FnMut(Code, String);
 
-/// Tells what it finds in the evidence: nothing, mostly.
+/// Warns about the evidence, if it finds a reason; mostly it finds none.
 type Rule<K> = fn(&Evidence<'_, K>, Warn<'_>);
 
 fn rules<K: PolicyTypes>() -> [Rule<K>; 20] {
@@ -169,7 +169,7 @@ fn rules<K: PolicyTypes>() -> [Rule<K>; 20] {
     ]
 }
 
-/// Every warning of a run, but for the work that it left: the drive has yet to do that.
+/// Every warning of a run, except that of the work left, which the drive has yet to do.
 pub(crate) fn of<K: PolicyTypes>(evidence: &Evidence<'_, K>) -> Section {
     listed(|warn| rules().into_iter().for_each(|rule| rule(evidence, warn)))
 }
@@ -222,7 +222,7 @@ fn of_the_drive(drive: &Drive, warn: Warn<'_>) {
     }
 }
 
-/// Policies that change nothing without requests of a kind that the run had none of.
+/// Policies that change nothing without requests of a certain kind, of which the run had none.
 fn policies_without_requests<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     if e.stats.served == 0 {
         return;
@@ -351,7 +351,7 @@ fn victim_overridden<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     }
 }
 
-/// A trace of which a sample was simulated that is not like it.
+/// A trace whose simulated sample differs from it.
 fn scaled_trace<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     let why = scale::sampled(e);
     if !why.is_empty() {
@@ -374,7 +374,7 @@ fn unmapped_reads<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     }
 }
 
-/// Writes of parts of what is mapped, each with a read before it.
+/// Writes of parts of mapped pages, each with a read before it.
 fn partial_writes<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>) {
     let (reads, writes) = (e.stats.rmw_reads, e.counts.host_pages);
     if reads * 100 <= writes {

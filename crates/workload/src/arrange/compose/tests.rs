@@ -1,4 +1,4 @@
-//! Files of parts: what they say, what is wrong with them, what comes of them.
+//! Files of parts: their contents, their errors, their results.
 
 use super::*;
 use crate::trace::drain;

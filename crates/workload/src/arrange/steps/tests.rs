@@ -122,7 +122,7 @@ fn a_smaller_footprint_keeps_what_lies_within_extents() {
     }
 }
 
-/// Only what reads, writes or trims has an address that moves; a flush between stays where it is.
+/// Only reads, writes and trims have an address that moves; a flush between stays where it is.
 #[test]
 fn flushes_stay_flushes_whatever_is_done() {
     let flush =
@@ -141,7 +141,7 @@ fn flushes_stay_flushes_whatever_is_done() {
         let changed = steps.apply(list(&all)).unwrap();
         (drain(&mut *changed.open().unwrap()).unwrap(), changed.about().span)
     };
-    // From the flush at 1000 ns, which came second, on; what is left begins at zero.
+    // From the flush at 1000 ns, which came second, on; the rest begins at zero.
     let some = [write(0, 7 * MIB), flush(0), write(4000, 9 * MIB)];
     assert_eq!(steps("slice=1us..9us").0, some);
     assert_eq!(steps("first=3").0, all[..3]);
