@@ -44,6 +44,8 @@ impl Pieces for Reading {
             offset: &c.offset[range.clone()],
             size: &c.size[range.clone()],
             prio: on(1).then(|| &c.prio[range.clone()]),
+            // Any byte is a hint.
+            hint: on(1).then(|| &c.op[range.clone()]),
             device: on(2).then(|| &c.device[range.clone()]),
             flow: on(5).then(|| &c.device[range.clone()]),
         })?;

@@ -27,7 +27,7 @@ fn part(name: &str) -> Result<Box<dyn Workload>, String> {
             Op::Flush => (0, 0),
             _ => (i * 7919 % 5003 * 512, 512 + i as u32 % 9 * 512),
         };
-        Request { at, offset, len, op, prio: Prio::Normal, flow: 0 }
+        Request { at, offset, len, op, prio: Prio::Normal, flow: 0, hint: 0 }
     };
     let list = List::new(name, (0..40).map(request).collect()).map_err(|e| e.to_string())?;
     Ok(Box::new(list))
@@ -146,6 +146,7 @@ pub(crate) fn seeds_of_profiles() -> Vec<Vec<u8>> {
             op: if i % n == 0 { Op::Read } else { Op::Write },
             prio: Prio::Normal,
             flow: 0,
+            hint: 0,
         };
         let list = List::new("some", (0..400).map(request).collect()).expect("a sound list");
         workload::standin::fit(&list).expect("a list of reads and writes").text().into_bytes()

@@ -94,7 +94,7 @@ _HOMES = {
     }.items()
     for name in names.split()
 }
-"""The module of each name, which is loaded when the name is first used."""
+"""The module of each name. It is loaded when the name is first used."""
 
 __all__ = sorted([*_MODULES, *_HOMES])
 

@@ -130,22 +130,22 @@ class Rows:
     ) -> Rows: ...
     def __len__(self) -> int: ...
     def arrays(self) -> list[tuple[str, NDArray[Any]]]:
-        """The columns by name; of words, their positions in the list of words."""
+        """The columns by name. A column of words has positions in the list of words."""
 
 @final
 class TableFile:
     """A Parquet file that a thread writes while its rows come in.
 
-    All methods raise `OSError` where the file cannot be written.
+    All methods raise `OSError` if the file cannot be written.
     """
 
     def __new__(cls, path: str | PathLike[str]) -> TableFile: ...
     def put(self, rows: Rows) -> None:
-        """Adds rows, and waits while others are being written."""
+        """Adds rows. Waits while others are being written."""
     def finish(self, metadata: Sequence[tuple[str, str]]) -> None:
         """Writes the file's own description, and waits until everything is written."""
     def abandon(self) -> None:
-        """Stops writing, unless everything is written."""
+        """Stops writing, unless everything is already written."""
 
 @final
 class Stop:
@@ -200,10 +200,10 @@ class Drive:
         """Pages that one program command takes, one after the other in their block."""
     @property
     def planes_per_block(self) -> int:
-        """Planes of the flash that one block lies in."""
+        """Planes of the flash that one block covers."""
     @property
     def page_types(self) -> list[int]:
-        """The page type of each page of a block, from 0 on: which bit of its cells it is."""
+        """The page type of each page of a block, from 0 on: the bit of its cells that it holds."""
     @property
     def logical_pages(self) -> int:
         """Pages that the drive exports; 0 in `streams` and `spare_slots`: not known yet."""
@@ -214,7 +214,7 @@ class Access:
 
     @property
     def now_ns(self) -> int:
-        """When it arrived, in simulated ns."""
+        """The time of arrival, in simulated ns."""
     @property
     def kind(self) -> str:
         """`read`, `write` or `trim`."""
@@ -224,6 +224,12 @@ class Access:
     @property
     def high_priority(self) -> bool:
         """Whether the request is urgent."""
+    @property
+    def flow(self) -> int:
+        """The number of the request's flow; 0 where there are none."""
+    @property
+    def hint(self) -> int:
+        """The hint of the request about its data, 0 to 255; 0 is none."""
     @property
     def waiting(self) -> int:
         """Page operations of the host in the drive, waiting or running."""
@@ -240,13 +246,16 @@ class Write:
         """The logical page."""
     @property
     def die(self) -> int:
-        """The die that it is written to."""
+        """The die to which it is written."""
     @property
     def source(self) -> str:
         """The source of the write, by its name in results, such as `host` or `gc`."""
     @property
     def demand(self) -> str:
-        """The source that needed it: for `gc` the source of the write, else the source itself."""
+        """The source that needed it.
+
+        For `gc` it is the source of the write that needs space, otherwise the source itself.
+        """
     @property
     def high_priority(self) -> bool:
         """Whether the request is urgent."""
@@ -270,8 +279,8 @@ class Write:
 class Plane:
     """Blocks of one plane, in order of address: those that may be reclaimed, or all.
 
-    Each property of the blocks is a read-only numpy array with one entry for each. It is made when
-    it is first asked for, and does not change any more.
+    Each property of the blocks is a read-only numpy array with one entry for each block. It is made
+    at the first access, and does not change afterwards.
     """
 
     @property
@@ -303,10 +312,10 @@ class Plane:
         """Blocks of the whole drive that were written to their end after this one."""
     @property
     def reads(self) -> NDArray[int64]:
-        """Host reads since the last erase, where a read-disturb policy counts them; else 0."""
+        """Host reads since the last erase, if a read-disturb policy counts them; otherwise 0."""
     @property
     def written(self) -> NDArray[int64]:
-        """The page from which on nothing was written yet."""
+        """The first page from which on nothing is written."""
     @property
     def role(self) -> NDArray[int64]:
         """The number of the block's role; 0: an ordinary block."""
@@ -331,7 +340,7 @@ class Block:
         """The number of its plane."""
     @property
     def second_slots(self) -> int:
-        """Slots that a second generation of a write-once code would have; 0: it cannot have one."""
+        """Slots of a second generation of a write-once code; 0 if the block cannot have one."""
     @property
     def second_valid(self) -> int:
         """Of these, the slots that hold data, which would have to move."""
@@ -355,10 +364,10 @@ class Block:
         """Effective program/erase cycles since the run began."""
     @property
     def reads(self) -> int:
-        """Host reads since the last erase, where a read-disturb policy counts them; else 0."""
+        """Host reads since the last erase, if a read-disturb policy counts them; otherwise 0."""
     @property
     def written(self) -> int:
-        """The page from which on nothing was written yet."""
+        """The first page from which on nothing is written."""
     @property
     def lpns(self) -> NDArray[int64]:
         """The logical page that each of its pages holds; -1: none. A read-only numpy array."""
@@ -369,7 +378,7 @@ class Load:
 
     @property
     def writable(self) -> NDArray[bool_]:
-        """Whether each plane has room for a host write: a read-only numpy array."""
+        """Whether each plane has space for a host write: a read-only numpy array."""
     @property
     def waiting(self) -> NDArray[int64]:
         """Page operations that wait for or run on each die: a read-only numpy array."""
@@ -379,7 +388,7 @@ class Load:
 
 @final
 class Waiting:
-    """One kind of operation that waits for a die: the first of those in its lane."""
+    """The first operation of a lane: one kind of operation that waits for a die."""
 
     @property
     def kind(self) -> str:
@@ -389,7 +398,7 @@ class Waiting:
         """Whether the request is urgent."""
     @property
     def order(self) -> int:
-        """Smaller came to the die earlier; a job keeps the number with which it came."""
+        """The order of arrival at the die, smallest first. A job keeps its number."""
     @property
     def since_ns(self) -> int:
         """When it began to wait, for the die or for an earlier need such as a block.
@@ -398,7 +407,7 @@ class Waiting:
         """
     @property
     def passed(self) -> int:
-        """Host reads that the die has begun since this came first of all but reads.
+        """Host reads that the die has begun since this became its oldest operation but reads.
 
         0 for reads, and for operations behind another one that is not a read.
         """
@@ -421,7 +430,7 @@ class Head:
         """When it arrived."""
     @property
     def bytes(self) -> int:
-        """How many bytes it is about."""
+        """The number of its bytes."""
     @property
     def inside(self) -> int:
         """Requests of the flow inside the drive."""
@@ -441,7 +450,7 @@ class Point:
         """Whether another block may be opened in its place."""
     @property
     def may_pass(self) -> int:
-        """Pages of the plane that may still be passed over."""
+        """The number of the plane's pages that may still be passed over."""
 
 @final
 class Life:
@@ -449,7 +458,7 @@ class Life:
 
     @property
     def raw_bytes(self) -> int:
-        """Bytes that one program/erase cycle of every block programs."""
+        """The number of bytes that one program/erase cycle of every block programs."""
     @property
     def page_bytes(self) -> int:
         """Bytes of one page."""
@@ -458,7 +467,7 @@ class Life:
         """The program/erase cycles that the flash is rated for."""
     @property
     def recovery(self) -> str:
-        """How it recovers between cycles, as `floatgate.physics.Recovery` takes it."""
+        """The recovery between cycles, as `floatgate.physics.Recovery` takes it."""
     @property
     def pushes_back(self) -> bool:
         """Whether the host sends later requests later when the throttle delays earlier ones."""
@@ -468,13 +477,13 @@ class Future:
     """The reads of each page between two writes, which a real drive cannot know in advance."""
 
     def reads(self, lpn: int, writes: int) -> int:
-        """Returns how often a page is read after this number of writes; 255 stands for more too."""
+        """Returns the reads of a page after this number of writes; 255 stands for 255 or more."""
 
 @final
 class Random:
     """A random stream of the run: equal seeds give equal numbers.
 
-    It can be used while the method that was given it runs.
+    It is valid only during the call of the method that receives it.
     """
 
     def below(self, n: int, /) -> int:
@@ -679,9 +688,9 @@ class SessionBase:
             InputError: An argument is wrong, `at` has passed, or the drive is worn out.
         """
     def next_at(self) -> int | None:
-        """The time in ns of the next event in the drive; None: nothing happens by itself.
+        """The time in ns of the next event in the drive; None if no event will come by itself.
 
-        No request is done earlier. A request that is submitted before may change it.
+        No request is done earlier. A request submitted before that time may change it.
         """
     def advance(self, until: int | None = None) -> dict[str, NDArray[uint64]]:
         """Lets simulated time pass, and returns the requests that were done since the last call.
@@ -714,7 +723,7 @@ class SessionBase:
         """Requests that were submitted and are not done."""
     @property
     def worn_out_at_ns(self) -> int | None:
-        """When the life of the drive ended, in ns; None: it has not."""
+        """The time at which the drive's life ended, in ns; None if it has not ended."""
 
 @final
 class Recovery:
@@ -734,16 +743,16 @@ class Recovery:
     def trapped_volts(self, cycles: float) -> float:
         """The shift of the threshold voltage by trapped charge, without rest, in V (Eq. 1)."""
     def remaining(self, idle_hours: float) -> float:
-        """The share of it that stays with this rest between cycles, 0 to 1 (Eq. 2 and 3)."""
+        """The share of that shift that remains with this rest between cycles, 0 to 1 (Eq. 2, 3)."""
     def achievable_cycles(self, idle_hours: float) -> float:
         """Cycles until the shift is 0.65 V, with this rest between them (Fig. 1).
 
         Infinite where rest heals everything.
         """
     def sustainable_cycles(self, life_hours: float) -> float:
-        """Cycles that a block takes if they are spread evenly over a life."""
+        """The cycles of a block if they are spread evenly over a life."""
     def supports(self, idle_hours: float) -> bool:
-        """Whether the constants rest on data at this idle time; if not, they extrapolate."""
+        """Whether measurements support the constants at this idle time, or they extrapolate."""
 
 @final
 class Cell:
@@ -755,7 +764,7 @@ class Cell:
     """
 
     def __new__(cls, bits: int, rated_cycles: float) -> Cell:
-        """ValueError where there are no such cells."""
+        """Raises ValueError if there are no such cells."""
     def rber(
         self,
         page_type: int,
@@ -777,7 +786,7 @@ class Cell:
     def retention_limit_hours(
         self, *, correctable: float, step_volts: float = 0.25, cycles: float = 0.0
     ) -> float:
-        """How long data keep until the worse page type has more errors than are correctable."""
+        """Retention: hours until the worse page type has more errors than are correctable."""
     def program_time_factor(self, cycles: float) -> float:
         """Program time after `cycles`, as a share of that of new cells (Grupp, Fig. 5)."""
 
@@ -788,10 +797,10 @@ def read_us(sensings: int) -> float:
     """Time of a read of AGCR's drive with `sensings` at each boundary, in us; its Eq. 2."""
 
 def correctable() -> list[tuple[int, float]]:
-    """Sensings at each boundary, and the raw bit error rate that reading so corrects."""
+    """The number of sensings at each boundary, and the raw bit error rate that they correct."""
 
 def reprogram_wear(rate: float) -> float:
-    """Wear of a cycle, in cycles, where this share of a block's cycles reprograms it in place.
+    """Wear of a cycle, in cycles, if this share of a block's cycles reprograms it in place.
 
     Wu et al., Fig. 7, falling from 2 to 1.2.
     """

@@ -1,4 +1,4 @@
-"""Result-shaping code: one digest of the engine's sources and of the Python that shapes a run.
+"""The code that shapes results: one digest of the engine's sources and of the Python files.
 
 It is part of the names of runs and of preconditioned drives. So results of other code are never
 taken for those of this code. It is the same from a checkout, an sdist and a wheel.
@@ -23,15 +23,15 @@ _OUT = b"\nSHAPES_RESULTS = False\n"
 def digest() -> str:
     """The digest, `sha256:` and 64 hex digits.
 
-    Of Python it is taken from the files, once in a process, when it is first asked for.
+    The Python part is computed from the files, once in a process, at the first access.
     """
     return digest_of(engine.sources(), os.path.dirname(__file__))
 
 
 def digest_of(sources: str, package: str | os.PathLike[str]) -> str:
-    """The digest of an engine that says this of its sources, with the Python in a folder.
+    """The digest of an engine with these sources, together with the Python in a folder.
 
-    Over the lines of both, as `sha256sum` prints them; line ends count as LF.
+    It covers the lines of both, as `sha256sum` prints them. Line ends count as LF.
     """
     found = sorted(_shaping(os.fspath(package), ""))
     lines = [f"{engine.sha256(content)}  {name}\n" for name, content in found]

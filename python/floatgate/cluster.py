@@ -1,4 +1,4 @@
-"""Runs on other machines: an executor that hands jobs to a Dask cluster (docs/cluster.md).
+"""Runs on other machines: an executor that sends jobs to a Dask cluster (docs/cluster.md).
 
 A Dask worker carries a job out in a process of its own, as `floatgate.runs.workers` does. So a run
 that crashes does not end its worker, and a cancelled run is stopped at once. If a worker is killed,
@@ -38,7 +38,7 @@ PATIENCE = 15
 """Seconds that the scheduler has to answer."""
 
 TELL = 1.0
-"""Seconds between two messages of a run about how far it is."""
+"""Seconds between two progress messages of a run."""
 
 _LOOK = 0.2
 """Seconds until a run that is no longer needed is stopped."""
@@ -64,7 +64,7 @@ class Cluster:
         address: Where the scheduler listens, such as `tcp://10.0.0.1:8786`.
         shared: Whether workers store results themselves, in a folder that all machines share;
             otherwise tables and results are sent back. By default each worker finds out.
-        say: Called with a sentence where it is not clear why nothing happens.
+        say: Called with the reason, as a sentence, if nothing happens for a while.
 
     Raises:
         InputError: The packages are missing.
@@ -83,7 +83,7 @@ class Cluster:
         self._say = say
 
     def cores(self) -> int:
-        """How many runs the cluster carries out at a time, as it is now.
+        """The number of runs that the cluster carries out at a time, at present.
 
         Raises:
             InputError: No scheduler answers.
@@ -159,7 +159,7 @@ def _carried_out(
 def spread(jobs: Sequence[Job]) -> list[int]:
     """The jobs in an order in which neighbours need different preconditioned drives.
 
-    Those that need the same wait for the one that makes it, if they are on one machine.
+    Jobs that need the same drive wait for the one that makes it, if they are on one machine.
 
     >>> spread([Job("a", "w", state=s) for s in ("x", "x", "x", "y", None)])
     [0, 3, 4, 1, 2]
@@ -186,9 +186,9 @@ def _connected(address: str) -> Iterator[Client]:
 def _client(address: str) -> Client:
     """A client of the scheduler at an address.
 
-    Another service may be there. It may say nothing for ever, or something that distributed takes
-    for the length of a message. So there is a limit of time beyond that of distributed, and every
-    error of it is one of the address.
+    Another service may answer there. It may send nothing, or something that distributed takes for
+    the length of a message. So there is a time limit beyond that of distributed, and every error is
+    reported as one of the address.
     """
     import distributed
 
@@ -221,7 +221,7 @@ def _client(address: str) -> Client:
 def _marked(jobs: Sequence[Job], shared: bool | None) -> Iterator[tuple[str, str]]:
     """A name for this sweep, and that of a file in each folder of results.
 
-    By the file workers know that they share the folder. A client that is killed leaves it to
+    Workers that see the file share the folder. A client that is killed leaves the file to
     `recording.tidy`.
     """
     token = uuid.uuid4().hex[:12]
@@ -255,7 +255,7 @@ def _absolute(job: Job) -> Job:
 
 
 def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
-    """Finds out now the mistakes of every job."""
+    """Finds the mistakes of every job before any starts."""
     ours = engine.version()
     versions = client.get_versions(packages=["floatgate"])["workers"]
     others = {
@@ -292,7 +292,7 @@ def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
 
 
 def _brief(digest: str) -> str:
-    """A digest as people compare it, or the text in its place."""
+    """A digest in the form that people compare, or the text in place of it."""
     return digest[:19] if digest.startswith("sha256:") else digest
 
 
@@ -323,7 +323,7 @@ class _Order(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """The answer of a worker: a result, and its files unless they are in their place."""
+    """The answer of a worker: a result, and its files unless they are already in their place."""
 
     data: dict[str, Any]
     files: Mapping[str, bytes] | None
@@ -363,7 +363,7 @@ def _death(error: BaseException) -> str:
 # Workers run the rest of this module.
 
 _idle: dict[str, list[Worker]] = {}
-"""Processes without a job, by the sweep that they were started for: the code of policies written
+"""Processes without a job, by the sweep for which they were started. The code of policies written
 in Python may differ from one sweep to the next."""
 
 
@@ -426,13 +426,13 @@ def _supervised(order: _Order, job: Job, me: Any) -> Result | Failure:
 
 
 def _is_given_up(me: Any, key: str) -> bool:
-    """Whether the scheduler has taken a task back: its client has, or is gone."""
+    """Whether the scheduler has taken a task back, because its client has, or is gone."""
     task = me.state.tasks.get(key)
     return task is None or task.state == "cancelled"
 
 
 def _hired(token: str) -> Worker:
-    """A process for a job of this sweep; idle ones of other sweeps are sent away."""
+    """A process for a job of this sweep. Idle ones of other sweeps are ended."""
     for other in [other for other in _idle if other != token]:
         _dismiss(other)
     with suppress(KeyError, IndexError):

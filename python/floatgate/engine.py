@@ -33,11 +33,11 @@ AS_IT_IS: Reading = {
     "repeat": None,
     "tables": _no_tables,
 }
-"""The reading of a workload if no option says otherwise."""
+"""The reading of a workload if no option specifies another."""
 
 
 def tried(*settings: str) -> dict[str, Any]:
-    """The result of random writes on the drive `agcr` with these settings give; nothing is kept."""
+    """The result of random writes on the drive `agcr` with these settings; nothing is stored."""
     text = run(  # noqa: F405
         "agcr",
         "random-write",

@@ -1,6 +1,6 @@
-"""The word that was meant, where one is not known.
+"""The word that was probably meant, for an unknown one.
 
-It uses the likeness of the standard library, not the distance of the engine. The command line
+It uses the similarity of the standard library, not the distance of the engine. The command line
 corrects its own words before the engine is loaded, and several words may be equally near.
 """
 
@@ -43,7 +43,7 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
     lower = {name: name.lower() for name in known}
     word = word.lower()
     if not difflib.get_close_matches(word, lower.values(), 1):
-        # The right beginning is as good as a slip.
+        # A common beginning counts as much as a small typing error.
         return [name for name, low in lower.items() if len(word) > 2 and low.startswith(word)][:1]
     match = difflib.SequenceMatcher(b=word)
     likeness = {}

@@ -1,4 +1,4 @@
-"""Everything that can be run: drives, chips, workloads, formats, policies. Rust has the lists."""
+"""Everything that can be run: drives, chips, workloads, formats, policies. Rust holds the lists."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def drive_facts(name: str) -> dict[str, Any]:
 
 
 def _at(config: Any, key: str) -> Any:
-    """A setting of the drive as it runs; None if it became another, as spare became capacity."""
+    """A setting of the resolved drive; None if it was converted to another one."""
     for part in key.split("."):
         config = config.get(part) if isinstance(config, dict) else None
     return config

@@ -44,7 +44,7 @@ class FileError(InputError):
 
 
 class ServiceError(InputError):
-    """Nobody answers at an address, or somebody else than is meant."""
+    """Nothing answers at an address, or another service does."""
 
     code = "service::address"
 
@@ -56,7 +56,9 @@ class PackageError(InputError):
 
 
 def said(error: InputError) -> list[str]:
-    """Each mistake as people read it, with its code; the engine says so itself of a drive's.
+    """Each mistake as people read it, with its code.
+
+    The engine includes the codes of a drive's mistakes itself.
 
     >>> said(UnknownNameError("`a` is no drive"))
     ['error[input::unknown-name]: `a` is no drive']
@@ -65,7 +67,7 @@ def said(error: InputError) -> list[str]:
 
 
 def as_one(errors: Iterable[InputError], texts: Iterable[str]) -> InputError:
-    """Several errors as one, which says these texts; `said` has given their beginnings."""
+    """Several errors as one, with these texts; `said` has their beginnings."""
     errors, texts = [*errors], [*texts]
     text = "\n\n".join(texts)
     config = [error for error in errors if isinstance(error, ConfigError)]
@@ -80,7 +82,7 @@ def as_one(errors: Iterable[InputError], texts: Iterable[str]) -> InputError:
 
 
 def kind_of(errors: Iterable[InputError]) -> type[InputError]:
-    """The kind of several errors: their own, if it is the same."""
+    """The kind of several errors: their own, if all are of one kind."""
     kinds = {type(error) for error in errors}
     return kinds.pop() if len(kinds) == 1 else InputError
 
@@ -90,7 +92,7 @@ def _head(code: str) -> str:
 
 
 def code_of(error: InputError) -> str:
-    """The code of an error: that of its kind, or else that of the system's refusal before.
+    """The code of an error: that of its kind, or else that of the system error before it.
 
     >>> code_of(UnknownNameError("`a` is no drive")), code_of(InputError("-1 is too few"))
     ('input::unknown-name', 'input::value')

@@ -1,6 +1,6 @@
 """The process of the command `floatgate`: its begin and its end, for every command.
 
-Of a short run, the beginning and the end of the interpreter are the most.
+In a short run, the beginning and the end of the interpreter take most of the time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ used, and searching these repeatedly is a tenth of a short run.
 """
 
 THREADS = {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
-"""So many threads for libraries that start one for each core. Beside a run there is no work for
-more: numpy's turn in a circle while they wait for matrices, and one of polars reads in time."""
+"""The number of threads for libraries that start one for each core. A run leaves no work for more:
+numpy's would spin while they wait for matrices, and one of polars reads fast enough."""
 
 
 def main() -> NoReturn:
@@ -42,7 +42,8 @@ def main() -> NoReturn:
         if not isinstance(end.code, int | None):
             raise
         code = end.code or 0
-    # As the interpreter does: a pool hears that no more comes before its threads are waited for.
+    # In the order of the interpreter: a pool is told that no more jobs come before its threads are
+    # joined.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 ARRIVES = ("host.mode=timestamps", "host.speed=1.0")
-"""Requests arrive when they come, also if a preset has another mode of its host."""
+"""Requests arrive when they are submitted, even if a preset has another host mode."""
 
 
 class Session(engine.SessionBase):
@@ -93,8 +93,9 @@ class Session(engine.SessionBase):
     def result(self) -> Result:
         """Ends the session and returns its result, as `floatgate.run` gives it.
 
-        Requests inside the drive are served first. A drive may act otherwise if it knows at the
-        last request that no more come. Then a flush tells it, which counts and is recorded.
+        Requests inside the drive are served first. Some drives act differently if they know with
+        the last request that no more come. For these, a flush tells the drive; it counts and is
+        recorded.
 
         Raises:
             InputError: The session was closed before, or the recording cannot be written.

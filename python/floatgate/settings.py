@@ -17,11 +17,11 @@ be a class written in Python, or an instance (see `floatgate.policy`)."""
 
 
 MOST_RUNS = 100_000
-"""Combinations of all that varies, at most: every run is planned before the first starts."""
+"""The most combinations of all varied values: every run is planned before the first starts."""
 
 
 def too_many(counts: Iterable[int]) -> str | None:
-    """Returns the error of too many combinations of values, counted before any is made.
+    """Returns the error for too many combinations of values, which are counted before any is made.
 
     >>> too_many([1000, 1, 1000])
     '1,000 x 1,000 = 1,000,000 combinations are more than 100,000, which is the limit'
@@ -44,7 +44,7 @@ def pairs(settings: Settings) -> list[str]:
 
 
 def policies_of(policies: Policies, settings: Settings = ()) -> tuple[list[str], Finder]:
-    """Policies as the engine reads them, and who finds those that are written in Python."""
+    """Policies as the engine reads them, and the finder of those written in Python."""
     also = pairs(settings)
     if not isinstance(policies, Mapping):
         words = pairs(policies)
@@ -60,7 +60,7 @@ STEADY = {"precondition.fill": "full", "precondition.age": "random"}
 
 
 def steadied(settings: Settings, steady: bool) -> Settings:
-    """The settings, and those of `steady` that they do not say themselves.
+    """The settings, and those of `steady` that they do not set themselves.
 
     >>> steadied(["precondition.fill=0.5", "seed=1"], True)
     ['precondition.age=random', 'precondition.fill=0.5', 'seed=1']
@@ -102,7 +102,7 @@ def setting(value: object) -> str:
 
 
 def same_value(label: str, value: object) -> bool:
-    """Whether a value that somebody names is the one that a run has; numbers count as such.
+    """Whether a given value is that of a run; numbers are compared as numbers.
 
     >>> same_value("0.1", 0.10), same_value("greedy", "greedy"), same_value("1", True)
     (True, True, False)

@@ -99,7 +99,7 @@ class Drive:
             InputError: An argument is wrong, or the drive is worn out.
         """
         token = self._next_token
-        # Arrivals at one instant of the environment may have moved the drive some ns ahead of it.
+        # Arrivals at one instant of the environment may have advanced the drive some ns beyond it.
         at = max(self._now(), self.session.now_ns)
         self.session.submit(op, offset, length, at=at, token=token, hint=hint, flow=flow, prio=prio)
         self._next_token += 1
@@ -115,11 +115,11 @@ class Drive:
         return round(self.env.now * self._scale)
 
     def _now(self) -> int:
-        """The time of the environment, in that of the drive."""
+        """The time of the environment, in ns of the drive."""
         return self._env_ns() + self._start
 
     def _follow(self) -> None:
-        """Brings the drive to the present, and comes back when something happens in it."""
+        """Advances the drive to the present, and returns at the drive's next event."""
         now = self._now()
         done = self.session.advance(max(now, self.session.now_ns)) if self._waiting else None
         if done is not None:

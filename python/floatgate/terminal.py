@@ -1,8 +1,8 @@
-r"""Output of the command line to a terminal: text, and no control characters of somebody else's.
+r"""Output of the command line to a terminal: text, and no control characters from files.
 
 Names come from files: of drives, workloads, devices, folders. A terminal obeys control characters
-in them, so these are shown as text, such as `\x1b`. Floatgate's own control of the terminal goes
-through `control`, between marks that no file can know.
+in them, so these are shown as text, such as `\x1b`. Floatgate's own control sequences go through
+`control`, between marks that no file can contain.
 
 Text that cannot be written to standard output, which has the results, is an `OutputError`. On
 standard error it is ignored, because no message could be shown.
@@ -43,7 +43,7 @@ def control(sequence: str) -> str:
 
 
 class OutputError(Exception):
-    """Standard output takes no more; `kept` is the place of the text instead."""
+    """Standard output takes no more; `kept` is where the text is kept instead."""
 
     def __init__(self, reason: OSError) -> None:
         super().__init__(reason)
@@ -76,7 +76,7 @@ def give_up() -> None:
 
 
 def end_like_a_pipe() -> NoReturn:
-    """Ends the process by SIGPIPE, as other tools end when the reader of a pipe closes it."""
+    """Ends the process by SIGPIPE, as other tools do when the reader of a pipe closes it."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGPIPE)
     raise SystemExit(128 + signal.SIGPIPE)
@@ -95,7 +95,7 @@ class Shown:
         self._of_results = of_results
 
     def write(self, text: str) -> int:
-        """Writes a text; parts between marks are not changed."""
+        """Writes a text. Parts between marks are not changed."""
         parts = text.split(_MARK)
         ours = parts[1::2]
         shown = [visible(part) for part in parts[::2]]
@@ -116,7 +116,7 @@ class Shown:
             self._failed(error)
 
     def isatty(self) -> bool:
-        """Whether a person looks at it."""
+        """Whether a person reads it."""
         return self._stream is not None and self._stream.isatty()
 
     def writelines(self, lines: Iterable[str]) -> None:

@@ -329,6 +329,7 @@ fn a_session_in_c_is_the_run_of_what_came() {
                 op: OPS[op as usize],
                 prio: if urgent == 1 { Prio::High } else { Prio::Normal },
                 flow,
+                hint: 0,
             });
         }
         let mut ours = result(session);
@@ -428,6 +429,7 @@ fn a_request_costs_at_most_100_ns_more_than_in_rust() {
                 op: Op::Read,
                 prio: Prio::Normal,
                 flow: 0,
+                hint: 0,
             };
             session.arrive(&one, token as u32).expect("it is taken");
             if token % 64 == 63 {

@@ -2,7 +2,7 @@
 //! reads of each block.
 
 use crate::Lpn;
-use kernel::Idx;
+use kernel::{Idx, IndexVec};
 use nand::{BlockId, Each, Level, Mode, Packed, Ppn};
 
 /// The cost level at which each page was programmed, kept only when levels vary.
@@ -37,6 +37,45 @@ impl PageLevels {
     #[inline]
     pub(crate) fn set(&mut self, ppn: Ppn, level: Level) {
         self.packed.set(ppn.index(), level);
+    }
+}
+
+/// When the host wrote each page last, kept only for a separation policy that follows it.
+pub(crate) struct Ages {
+    /// Pages that the host has written.
+    clock: u32,
+    /// The count at each page's last write; 0: it was not written since counting began.
+    last: IndexVec<Lpn, u32>,
+}
+
+impl Ages {
+    pub(crate) fn new(kept: bool, logical_pages: u32) -> Self {
+        let pages = if kept { logical_pages as usize } else { 0 };
+        Self { clock: 0, last: IndexVec::filled(0, pages) }
+    }
+
+    /// Everything that a saved state does not contain is forgotten.
+    pub(crate) fn begin_run(&mut self) {
+        self.clock = 0;
+        self.last.as_mut_slice().fill(0);
+    }
+
+    pub(crate) fn clock(&self) -> u32 {
+        self.clock
+    }
+
+    /// Pages that the host wrote since it wrote this one; with the one that it writes now, if it does not
+    /// move.
+    pub(crate) fn of(&self, lpn: Lpn, moves: bool) -> Option<u32> {
+        let last = *self.last.as_slice().get(lpn.index())?;
+        let since = self.clock.wrapping_sub(last).wrapping_add(u32::from(!moves));
+        (last > 0).then_some(since)
+    }
+
+    /// The host writes a page.
+    pub(crate) fn note(&mut self, lpn: Lpn) {
+        self.clock = self.clock.wrapping_add(1).max(1);
+        self.last[lpn] = self.clock;
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Counts {
     pub kept: u64,
     /// Slots passed over by the page-choice policy.
     pub skipped: u64,
+    /// Program units of moved pages that went to another stream than their own, for want of room.
+    pub diverted: u64,
     /// Copies dropped because the page had changed meanwhile.
     pub dropped: u64,
     /// Times a plane had to be reclaimed and had nothing to gain.

@@ -5,18 +5,21 @@ mod host;
 mod job;
 mod lookup;
 mod place;
+mod separate;
 
 pub use job::{Job, JobId, Next};
+pub use separate::stream_slots;
 
-use crate::columns::{PageLevels, Reads};
+use crate::columns::{Ages, PageLevels, Reads};
 use crate::space::{Demands, Space};
 use crate::{
     Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Lpn, Map, Order,
-    PageChoice, Placement, Policies, PolicyTypes, ProgramBuffer, ReadDisturb, StreamId, StreamSpec,
-    Watch, Wear,
+    PageChoice, Placement, Policies, PolicyTypes, ProgramBuffer, RESERVE, ReadDisturb, Separation,
+    StreamId, StreamSpec, Watch, Wear,
 };
 use job::{GcPace, Jobs, Victims};
 use nand::{Array, Each, FlashBlocks, Geometry, PlaneId, Store};
+use separate::Separated;
 use std::io::{self, Read, Write};
 
 /// The answers that policies gave once, before the run.
@@ -33,6 +36,7 @@ pub(crate) struct Answers {
     pub(crate) urgent: Option<StreamId>,
     /// Pages may go to any plane.
     pub(crate) anywhere: bool,
+    pub(crate) separation: Separated,
 }
 
 /// A flash translation layer with its flash array.
@@ -48,6 +52,7 @@ pub struct Ftl<K: PolicyTypes> {
     pub(crate) levels: PageLevels,
     pub(crate) reads: Reads,
     pub(crate) host_pages: u64,
+    pub(crate) ages: Ages,
     /// The pages that were written before the run and are not in flash yet, with their data. There is
     /// one buffer if a page may go to any plane, and otherwise one for each plane.
     pub(crate) buffered: Vec<ProgramBuffer<Lpn, <K::Store as Store>::Page>>,
@@ -60,10 +65,22 @@ impl<K: PolicyTypes> Ftl<K> {
         policies.each(|w| w.attach(&geometry, config.logical_pages));
         let counting = policies.read_disturb.interests().has(Interests::READ);
         let kept = policies.read_disturb.spare_slots(&geometry)
-            + policies.page_choice.spare_slots(&geometry);
+            + policies.page_choice.spare_slots(&geometry)
+            + separate::stream_slots(
+                &policies.separation.streams(),
+                policies.separation.isolates(),
+                &geometry,
+            );
         let spare = config.spare_needed() + kept * geometry.sets() as u64;
+        let (streams, separation) = streams(&mut policies, &geometry);
+        let takes_host = |s: &StreamId| streams[s.index()].class.takes_host();
+        let ids = (0..streams.len() as u8).map(StreamId);
         let demands = Demands {
-            streams: streams(&mut policies),
+            hosts: ids.filter(takes_host).collect(),
+            reserve: RESERVE + separation.more_reserve,
+            least: if separation.more_reserve > 0 { RESERVE + 3 } else { 0 },
+            isolates: separation.isolates,
+            streams,
             keeps: policies.read_disturb.keeps(),
             plain: policies.coding.plain(),
             charged: counting,
@@ -80,6 +97,7 @@ impl<K: PolicyTypes> Ftl<K> {
             // One set of dies takes all pages, under any names of its planes.
             anywhere: policies.placement.is_free()
                 || (geometry.sets() == 1 && !geometry.superblocks().are_blocks()),
+            separation,
         };
         let mut array = Array::new(geometry, config.layouts.clone());
         if !demands.plain {
@@ -100,8 +118,10 @@ impl<K: PolicyTypes> Ftl<K> {
             host_pages: 0,
             buffered: vec![
                 ProgramBuffer::default();
-                if answers.anywhere { 1 } else { geometry.sets() }
+                answers.separation.hosts
+                    * if answers.anywhere { 1 } else { geometry.sets() }
             ],
+            ages: Ages::new(answers.separation.follows, config.logical_pages),
             answers,
             policies,
             config,
@@ -176,7 +196,8 @@ impl<K: PolicyTypes> Ftl<K> {
         );
         let geometry = self.config.geometry;
         policies.each(|w| w.attach(&geometry, self.config.logical_pages));
-        self.space.demands.streams = streams(&mut policies);
+        self.space.demands.streams = streams(&mut policies, &geometry).0;
+        self.ages.begin_run();
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
         if self.config.gc.paced {
@@ -265,7 +286,10 @@ impl<K: PolicyTypes> Ftl<K> {
 }
 
 /// The built-in streams and those of the policies, which learn the ids of their own.
-fn streams<K: PolicyTypes>(policies: &mut Policies<K>) -> Vec<StreamSpec> {
+fn streams<K: PolicyTypes>(
+    policies: &mut Policies<K>,
+    geometry: &Geometry,
+) -> (Vec<StreamSpec>, Separated) {
     let mut regular = StreamSpec::REGULAR;
     if let Some((pool, _)) = policies.read_disturb.keeps() {
         regular.pick = FreePick::OutsideFirst(pool);
@@ -279,5 +303,6 @@ fn streams<K: PolicyTypes>(policies: &mut Policies<K>) -> Vec<StreamSpec> {
     if let Some(pick) = policies.page_choice.gc_pick() {
         streams[StreamId::GC.index()].pick = pick;
     }
-    streams
+    let separated = Separated::add(&policies.separation, &mut streams, geometry);
+    (streams, separated)
 }

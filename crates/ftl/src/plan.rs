@@ -9,15 +9,17 @@ use nand::{BlockId, Geometry, Mode, Source};
 pub struct StreamId(pub u8);
 
 impl StreamId {
-    /// Host writes.
+    /// Host writes: the first stream of the separation policy that takes them.
     pub const HOST: Self = Self(0);
-    /// Data moved by garbage collection.
+    /// Data moved by garbage collection: the first stream of the separation policy for moves alone. As a
+    /// destination it means that the separation policy chooses.
     pub const GC: Self = Self(1);
     /// Cold data moved by wear levelling, onto the most worn free blocks.
     pub const WEAR: Self = Self(2);
     /// Host writes of high priority, if an order policy serves them first.
     pub const HOST_HIGH: Self = Self(3);
-    /// Streams that always exist; those of a policy follow.
+    /// Streams that always exist. Those of the read-disturb policy follow, then those of the page-choice
+    /// policy, then the further streams of the separation policy.
     pub const BUILT_IN: usize = 4;
 
     #[inline(always)]
@@ -71,9 +73,41 @@ pub enum FreePick {
     OutsideFirst(Pool),
 }
 
+/// The writes that a stream is for, and so its part in what collection needs.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum StreamClass {
+    /// Pages that a policy of another family sends there. It never has the reserve of collection.
+    #[default]
+    Own,
+    /// Writes of the host.
+    Host,
+    /// What moves. Collection may open its reserve for it.
+    Moves,
+    /// Writes of the host and what moves, in the same blocks. Collection may open its reserve for it, and
+    /// the host waits until that is there again.
+    Both,
+}
+
+impl StreamClass {
+    /// Whether the host may write there.
+    pub const fn takes_host(self) -> bool {
+        matches!(self, Self::Host | Self::Both)
+    }
+
+    /// Whether collection may move pages there.
+    pub const fn takes_moves(self) -> bool {
+        matches!(self, Self::Moves | Self::Both)
+    }
+}
+
 /// The choice and use of a stream's blocks.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct StreamSpec {
+    /// The name in results, if it is a stream of the separation policy.
+    pub name: &'static str,
+    /// The writes that it is for.
+    pub class: StreamClass,
     /// The role its blocks take on.
     pub role: Role,
     /// The mode in which they are opened, if they are erased blocks of another.
@@ -93,6 +127,8 @@ pub struct StreamSpec {
 impl StreamSpec {
     /// Regular blocks from everywhere.
     pub const REGULAR: Self = Self {
+        name: "",
+        class: StreamClass::Own,
         role: Role::REGULAR,
         mode: Mode::Full,
         pool: Pool::All,
@@ -100,6 +136,11 @@ impl StreamSpec {
         fallback: None,
         cap: None,
     };
+
+    /// The same, as a stream of a separation policy.
+    pub const fn of(class: StreamClass, name: &'static str) -> Self {
+        Self { name, class, ..Self::REGULAR }
+    }
 }
 
 /// The destination of moved pages.
@@ -113,6 +154,19 @@ pub enum Dest {
     /// [`Watch::on_open`] reports it. Pages that do not fit go to the stream's frontier. All of
     /// them go there when the stream has no block to lend.
     Fresh(StreamId),
+}
+
+impl Dest {
+    /// Where the separation policy says.
+    pub const MOVES: Self = Self::Stream(StreamId::GC);
+
+    /// The stream of pages that go there, as far as the destination says it.
+    pub(crate) fn stream(self) -> StreamId {
+        match self {
+            Self::Stream(stream) | Self::Fresh(stream) => stream,
+            Self::Block(_) => StreamId::GC,
+        }
+    }
 }
 
 /// Pages of a block, by slot.

@@ -43,6 +43,22 @@ impl<P: Copy + PartialEq, T> ProgramBuffer<P, T> {
         self.pages.iter().map(|(page, _)| *page)
     }
 
+    /// The pages with what is kept with them, in order.
+    pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = &(P, T)> {
+        self.pages.iter()
+    }
+
+    /// Brings the first `pages` pages to the front for which `is` holds. All others keep their order.
+    pub(crate) fn bring_forward(&mut self, pages: u32, is: impl Fn(&T) -> bool) {
+        let mut front = 0;
+        for at in 0..self.pages.len() {
+            if front < pages as usize && is(&self.pages[at].1) {
+                self.pages[front..=at].rotate_right(1);
+                front += 1;
+            }
+        }
+    }
+
     fn position(&self, page: P) -> Option<usize> {
         // A page is rarely in the buffer: several are compared at a time.
         let holds = |some: &[(P, T)]| some.iter().filter(|(known, _)| *known == page).count() > 0;

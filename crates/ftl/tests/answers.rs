@@ -207,9 +207,7 @@ fn place_on(
     let (writable, idle) = (set(geometry.planes(), room), set(geometry.dies(), idle));
     let waiting = Waiting::of(waiting.to_vec());
     let load = Load { geometry, writable: &writable, waiting: &waiting, idle: &idle };
-    let dest = policy.place(&load, Lpn::from_u32(4), Prio::Normal)?;
-    assert_eq!(dest.stream, StreamId::HOST);
-    Some(dest.plane.as_u32())
+    policy.place(&load, Lpn::from_u32(4), Prio::Normal).map(PlaneId::as_u32)
 }
 
 fn three_dies() -> Geometry {

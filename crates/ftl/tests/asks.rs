@@ -3,9 +3,9 @@
 
 use crate::support::{Mix, Plain, SMALL, Steps, Traditional, host_done, policies_of, small_config};
 use ftl::{
-    Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, JobId, Lpn, Next, NextLife,
-    Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Waiting, Watch,
-    WriteCtx,
+    Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, HostTag, Interests, JobId, Lpn, Next,
+    NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Waiting,
+    Watch, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
@@ -125,7 +125,7 @@ fn write(ftl: &mut Drive, lpn: u32, prio: Prio) {
     let (waiting, mut idle) = (Waiting::nothing(1), BitSet::new(1));
     idle.put(0, true);
     let lpn = Lpn::from_u32(lpn);
-    let program = ftl.write(lpn, prio, &waiting, &idle, NOW).expect("there is room");
+    let program = ftl.write(lpn, HostTag::of(prio), &waiting, &idle, NOW).expect("there is room");
     host_done(ftl, lpn, data(lpn.as_u32()), &program, NOW);
 }
 
@@ -138,9 +138,9 @@ fn reclaim(block: BlockId) -> Step {
 fn each_family_has_its_source() {
     let mut sources = Vec::new();
     drive(2).policies.each_as(|source, _| sources.push(source));
-    let mut expected = [Source::Rewrite; 9];
-    // Cost, throttle, read disturb, page choice, coding, victim, placement, wear, order.
-    (expected[2], expected[7]) = (Source::Refresh, Source::Wear);
+    let mut expected = [Source::Rewrite; 10];
+    // Cost, throttle, read disturb, page choice, coding, victim, separation, placement, wear, order.
+    (expected[2], expected[8]) = (Source::Refresh, Source::Wear);
     assert_eq!(sources, expected);
 }
 
@@ -666,7 +666,7 @@ fn the_last_block_is_lent_where_collection_does_without_it() {
         }
         assert_eq!(free(&ftl), 1);
         let (waiting, idle) = (Waiting::nothing(1), BitSet::new(1));
-        let given = ftl.write(Lpn::from_u32(12), Prio::Normal, &waiting, &idle, NOW);
+        let given = ftl.write(Lpn::from_u32(12), HostTag::default(), &waiting, &idle, NOW);
         assert_eq!((given.is_some(), free(&ftl)), (paced, usize::from(!paced)));
         assert_eq!(steps.verb(&mut ftl, id, NOW), Verb::Erase);
         steps.next(&mut ftl, id, NOW);
@@ -811,7 +811,8 @@ fn what_is_programmed_together_has_the_finest_level_of_all() {
         let mut ftl = halves(8, Asking(asked));
         let lpns = [0, 1].map(Lpn::from_u32);
         let (waiting, idle) = (Waiting::nothing(1), BitSet::new(1));
-        let program = ftl.write_unit(&lpns, Prio::Normal, &waiting, &idle, NOW).expect("room");
+        let program =
+            ftl.write_unit(&lpns, HostTag::default(), &waiting, &idle, NOW).expect("room");
         let slots: Vec<Ppn> = program.slots.expect("slots").iter().collect();
         let slots: [Ppn; 2] = slots.try_into().expect("two slots");
         for (lpn, slot) in lpns.into_iter().zip(slots) {

@@ -11,7 +11,7 @@ use ftl::{
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Source, Tag, Versions};
-use policies::{OrderPolicy, PlacementPolicy, WearPolicy};
+use policies::{OrderPolicy, PlacementPolicy, SeparationPolicy, WearPolicy};
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -157,6 +157,7 @@ fn allocate(s: &Scenario, shown: &Shown) -> Result<Seen, Fault> {
         pick: picks[s.seed as usize / 3 % 4],
         fallback: Some(StreamId::GC),
         cap: None,
+        ..StreamSpec::REGULAR
     };
     let set = s.set();
     let layouts = Layouts::new(s.shape.pages_per_block);
@@ -392,6 +393,7 @@ impl PolicyTypes for Narrowed {
     type PageChoice = InOrder;
     type Coding = Plain;
     type Victim = Narrow;
+    type Separation = SeparationPolicy;
     type Placement = PlacementPolicy;
     type Wear = WearPolicy;
     type Order = OrderPolicy;
@@ -411,6 +413,7 @@ fn a_victim_policy_may_narrow_the_candidates() {
                 page_choice: InOrder,
                 coding: Plain,
                 victim: Narrow::default(),
+                separation: p.separation,
                 placement: p.placement,
                 wear: p.wear,
                 order: p.order,

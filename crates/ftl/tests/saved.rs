@@ -4,8 +4,8 @@
 use crate::support::{
     Drive, Fault, Needs, SMALL, Scenario, Seen, builtin, host_done, main_phase, small_config, sweep,
 };
-use ftl::{Ftl, Lpn, State, Waiting, seal};
-use kernel::{BitSet, Prio, Rng, Time};
+use ftl::{Ftl, HostTag, Lpn, State, Waiting, seal};
+use kernel::{BitSet, Rng, Time};
 use nand::{BlockId, Layouts, PlaneId, Store, Versions};
 use policies::{BuiltinWith, Family, PolicySet};
 use serde_json::Map;
@@ -407,12 +407,12 @@ fn a_drive_with_work_on_its_way_is_not_saved() {
     let (waiting, mut idle) = (Waiting::nothing(dies), BitSet::new(dies));
     (0..dies).for_each(|d| idle.set(d));
     let lpn = Lpn::from_u32(0);
-    let program = ftl.write(lpn, Prio::Normal, &waiting, &idle, Time::ZERO).expect("room");
+    let program = ftl.write(lpn, HostTag::default(), &waiting, &idle, Time::ZERO).expect("room");
     assert!(!ftl.can_be_saved(), "a program is on its way");
     host_done(&mut ftl, lpn, Versions::stamp(0, 2), &program, Time::ZERO);
     ftl.settle(Time::ZERO);
     assert!(ftl.can_be_saved());
-    let read = ftl.read(lpn, Prio::Normal, Time::ZERO).expect("it was written");
+    let read = ftl.read(lpn, kernel::Prio::Normal, Time::ZERO).expect("it was written");
     assert!(!ftl.can_be_saved(), "a read is on its way");
     let found = host_done(&mut ftl, lpn, Versions::stamp(0, 3), &read, Time::ZERO);
     assert_eq!(found, Some(Versions::stamp(0, 2)));

@@ -104,22 +104,37 @@ impl Agenda {
         let plan = &mut self.plans[actor];
         let shares = plan.behind & plan.ahead != NOBODY;
         // An actor with a key of its own has matches to replay in any case.
-        if time == self.last_time && (shares || plan.time == NOTHING) {
+        if shares || (plan.time == NOTHING && time == self.last_time) {
+            return self.set_among(actor, time, shares);
+        }
+        self.set_alone(actor, time);
+    }
+
+    /// The same for an actor that shares a key with others, or that may follow the last one.
+    // Apart, and at an end of `set`: calls in the middle of it would cost every actor registers.
+    #[inline(never)]
+    fn set_among(&mut self, actor: usize, time: u64, shares: bool) {
+        if time == self.last_time {
             return self.follow(actor, shares);
         }
+        self.part(actor);
+        self.set_alone(actor, time);
+    }
+
+    /// The same for an actor with a key of its own.
+    #[inline(always)]
+    fn set_alone(&mut self, actor: usize, time: u64) {
         self.last_time = time;
         self.last = actor as u32;
+        let plan = &mut self.plans[actor];
         plan.time = time;
         plan.sequence = self.sequence;
-        if shares {
-            self.part(actor);
-        }
+        let place = plan.place;
         self.sequence += 1;
         let since = time.wrapping_sub(self.base);
         if since >= self.far || self.sequence == self.sequence_end {
             return self.set_apart(actor);
         }
-        let place = self.plans[actor].place;
         let order = u64::from(self.sequence - 1) << self.place_bits | u64::from(place);
         self.replay(place, since << self.order_bits | order);
     }
@@ -136,7 +151,6 @@ impl Agenda {
 
     /// Lets `actor` act at the time to which another was set just before: right behind it. It shares a key
     /// with others, or has planned nothing.
-    #[inline(never)] // most that are set have a time of their own
     fn follow(&mut self, actor: usize, shares: bool) {
         let last = self.last as usize;
         if actor == last {

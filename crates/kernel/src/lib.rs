@@ -21,7 +21,7 @@ pub use energy::{Energy, Power};
 pub use hint::{ask_for_large_pages, prefetch};
 pub use hist::{Histogram, Percentiles};
 pub use index::{Divisor, Idx, IndexVec, OptionVec};
-pub use prio::Prio;
+pub use prio::{Hint, Prio};
 pub use quantity::QuantityError;
 pub use rate::{Bandwidth, Rate};
 pub use rng::Rng;

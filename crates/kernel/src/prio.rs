@@ -1,4 +1,4 @@
-//! Request priority.
+//! The priority and the hint of a request.
 
 /// How urgent a request is. Readers of traces give `Normal`; merged streams may differ.
 #[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -10,3 +10,9 @@ pub enum Prio {
     /// Served first by order policies that look at priorities.
     High,
 }
+
+/// The hint of a request about the data that it writes: data of one hint are alike, and data of
+/// different hints have different lifetimes. 0: none.
+///
+/// A byte holds every placement handle that an NVMe namespace can have, which are at most 128.
+pub type Hint = u8;

@@ -5,7 +5,7 @@ use crate::versions::DriveData;
 use crate::wire::{CommandKind, Errno, MAX_PAYLOAD, NbdCommand};
 use rustc_hash::FxHashMap;
 use slab::Slab;
-use ssd::kernel::{Prio, Time};
+use ssd::kernel::{Hint, Prio, Time};
 use ssd::sim::Turn;
 use ssd::workload::{Op, Request};
 use ssd::{RunError, Session};
@@ -20,6 +20,8 @@ pub(crate) struct Who {
     pub(crate) key: usize,
     /// Its number, which no other has.
     pub(crate) number: u32,
+    /// The hint of its requests about their data.
+    pub(crate) hint: Hint,
 }
 
 /// A command that is done.
@@ -80,8 +82,15 @@ fn errno(e: &io::Error) -> Errno {
     }
 }
 
-const FLUSH: Request =
-    Request { at: Time::ZERO, offset: 0, len: 0, op: Op::Flush, prio: Prio::Normal, flow: 0 };
+const FLUSH: Request = Request {
+    at: Time::ZERO,
+    offset: 0,
+    len: 0,
+    op: Op::Flush,
+    prio: Prio::Normal,
+    flow: 0,
+    hint: 0,
+};
 
 impl Core {
     pub(crate) fn new(
@@ -209,7 +218,8 @@ impl Core {
             self.jobs[key].serials.end = self.serial + 1;
             self.jobs[key].left += 1;
             self.parts.insert(self.serial as u32, key);
-            let request = Request { offset: at, len: part as u32, op, ..FLUSH };
+            let hint = if op == Op::Flush { 0 } else { who.hint };
+            let request = Request { offset: at, len: part as u32, op, hint, ..FLUSH };
             let Ok(at) = self.session.arrive(&request, self.serial as u32) else {
                 self.settle();
                 self.wear_out();
@@ -512,7 +522,7 @@ mod tests {
         let data =
             if kind == CommandKind::Write { vec![page as u8 + 1; len as usize] } else { vec![] };
         let command = NbdCommand { cookie: 0, kind, offset: page * PAGE, len, fua, data };
-        core.begin(Who { key: 0, number: 1 }, command);
+        core.begin(Who { key: 0, number: 1, hint: 0 }, command);
         while core.finished.is_empty() {
             core.advance(None);
         }

@@ -186,7 +186,7 @@ impl Scenario {
         };
         let (offset, len) = (first as u64 * SECTOR, (len as u64 * SECTOR) as u32);
         let command = NbdCommand { cookie: self.sent, kind, offset, len, fua, data };
-        self.core.begin(Who { key: 0, number: 1 }, command);
+        self.core.begin(Who { key: 0, number: 1, hint: 0 }, command);
     }
 
     /// The next command comes.

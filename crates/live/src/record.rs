@@ -1,6 +1,7 @@
 //! The requests of a live drive, as a trace in the text of `blkparse`. Every request has its
 //! simulated time in nanoseconds. Its connection is its process, `connection-3` with the number 3,
-//! so each can be a flow of its own. The last line is a flush.
+//! so each can be a flow of its own. Before it stands the hint about the data, `hint 3`, if there is one.
+//! The last line is a flush.
 //!
 //! Two files lie beside it. One is the drive, so `floatgate run REC.toml REC` repeats the run. The
 //! other has a line for each action on the control socket.
@@ -273,6 +274,9 @@ impl RequestRecording {
         if request.has_extent() {
             let (first, sectors) = (request.offset / 512, request.len / 512);
             write!(text, "{first} + {sectors} ").expect("a string takes every text");
+        }
+        if request.hint > 0 {
+            write!(text, "hint {} ", request.hint).expect("a string takes every text");
         }
         match connection {
             SERVER => text.push_str("[server]\n"),

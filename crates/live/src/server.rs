@@ -447,7 +447,8 @@ impl<'a> NbdServer<'a> {
                     client.bytes += carried(command.kind, command.len);
                     client.habit.asks(client.inside, Instant::now());
                     self.in_vain = false;
-                    let who = Who { key, number: client.number };
+                    let (number, hint) = (client.number, client.decoder.hint());
+                    let who = Who { key, number, hint };
                     if self.clock.is_real() {
                         self.catch_up();
                     }

@@ -5,6 +5,8 @@
 //! Fixed newstyle negotiation, simple and structured replies, and the context `base:allocation`, as
 //! the protocol document of the project that maintains NBD describes them.
 
+use ssd::kernel::Hint;
+
 /// The most bytes of data in one command.
 pub const MAX_PAYLOAD: u32 = 32 << 20;
 /// The most bytes of data of one option.
@@ -83,10 +85,14 @@ pub enum Errno {
     Shutdown = 108,
 }
 
+/// The hint of a connection follows this in the name of the export.
+const HINT: &[u8] = b":hint=";
+
 /// The facts of the drive for clients.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Export {
-    /// Its name; the empty name means it too.
+    /// Its name; the empty name means it too. Either, and `:hint=3` behind it, gives the requests of a
+    /// connection that hint about their data.
     pub name: String,
     /// One line about it.
     pub description: String,
@@ -182,6 +188,8 @@ pub struct Decoder {
     no_zeroes: bool,
     structured: bool,
     allocation: bool,
+    /// The hint of its requests about their data.
+    hint: Hint,
 }
 
 impl Default for Decoder {
@@ -229,6 +237,7 @@ impl Decoder {
             no_zeroes: false,
             structured: false,
             allocation: false,
+            hint: 0,
         }
     }
 
@@ -247,6 +256,11 @@ impl Decoder {
     /// Whether replies to reads have structure.
     pub fn is_structured(&self) -> bool {
         self.structured
+    }
+
+    /// The hint of its requests about their data, 0 (none) to 255.
+    pub fn hint(&self) -> Hint {
+        self.hint
     }
 
     /// Bytes that were taken and not used.
@@ -351,9 +365,8 @@ impl Decoder {
     fn chosen(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Vec<u8>) -> WireStep {
         match option {
             option::EXPORT_NAME => {
-                if !export.is_called(data) {
-                    return self.close();
-                }
+                let Ok(hint) = export.hint_of(data) else { return self.close() };
+                self.hint = hint;
                 out.extend(export.size.to_be_bytes());
                 out.extend(self.flags().to_be_bytes());
                 if !self.no_zeroes {
@@ -400,9 +413,10 @@ impl Decoder {
         if fields.0.len() != 2 * usize::from(count) {
             return answer(out, option, reply::INVALID, b"the list is not as long as it says");
         }
-        if !export.is_called(name) {
-            return answer(out, option, reply::UNKNOWN, b"there is no such export");
-        }
+        let hint = match export.hint_of(name) {
+            Ok(hint) => hint,
+            Err(why) => return answer(out, option, reply::UNKNOWN, why),
+        };
         let mut reply = |what: u16, parts: &[&[u8]]| {
             let mut data = what.to_be_bytes().to_vec();
             for part in parts {
@@ -429,6 +443,7 @@ impl Decoder {
         }
         answer(out, option, reply::ACK, b"");
         if option == option::GO {
+            self.hint = hint;
             self.phase = Phase::Commands;
         }
     }
@@ -454,8 +469,8 @@ impl Decoder {
         if !fields.0.is_empty() {
             return answer(out, option, reply::INVALID, b"the list is not as long as it says");
         }
-        if !export.is_called(name) {
-            return answer(out, option, reply::UNKNOWN, b"there is no such export");
+        if let Err(why) = export.hint_of(name) {
+            return answer(out, option, reply::UNKNOWN, why);
         }
         if wanted {
             let number = if sets { ALLOCATION } else { 0 };
@@ -608,8 +623,20 @@ impl Decoder {
 }
 
 impl Export {
-    fn is_called(&self, name: &[u8]) -> bool {
-        name.is_empty() || name == self.name.as_bytes()
+    /// The hint that a connection asks for by the name of the export; `Err`: the name means another.
+    fn hint_of(&self, name: &[u8]) -> Result<Hint, &'static [u8]> {
+        if name.is_empty() || name == self.name.as_bytes() {
+            return Ok(0);
+        }
+        let at = name.windows(HINT.len()).rposition(|window| window == HINT);
+        let (name, hint) =
+            at.map_or((name, None), |at| (&name[..at], Some(&name[at + HINT.len()..])));
+        if !name.is_empty() && name != self.name.as_bytes() {
+            return Err(b"there is no such export");
+        }
+        let digits = hint.filter(|hint| hint.iter().all(u8::is_ascii_digit));
+        let hint = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+        hint.ok_or(b"a hint is a number from 0 to 255, as in :hint=3")
     }
 }
 

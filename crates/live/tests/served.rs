@@ -167,6 +167,70 @@ fn each_connection_is_a_flow_of_the_recording() {
     }
 }
 
+/// The name of the export gives a connection its hint. All requests with data have it, and so has
+/// the recording, of which a run gives the same result; a server that goes on with it does, too.
+#[test]
+fn a_connection_has_the_hint_of_its_export() {
+    let folder = Arc::new(Folder::new());
+    let store = Some(folder.path("store"));
+    let serve = || Server::with(&drive(&[]), Arc::clone(&folder), store.clone(), TimePace::Fast);
+    let names = [("", 0), (":hint=3", 3), ("small:hint=255", 255), ("small", 0), (":hint=0", 0)];
+    let ask = |server: &Server, from: u64| {
+        let mut expected = Vec::new();
+        for (page, (name, hint)) in (from..).step_by(4).zip(names) {
+            let mut client = Client::of(&server.folder.path("s"), name);
+            client.write(page * PAGE, &[1; 4096]);
+            assert_eq!(client.ask(WRITE, FUA, (page + 1) * PAGE, PAGE, &[2; 4096]).error, 0);
+            client.read(page * PAGE, PAGE);
+            assert_eq!(client.ask(TRIM, 0, (page + 1) * PAGE, PAGE, &[]).error, 0);
+            client.flush();
+            expected.extend([hint, hint, hint, hint, 0]);
+        }
+        expected
+    };
+    let server = serve();
+    let mut expected = ask(&server, 0);
+    for wrong in [":hint=256", ":hint=-1", ":hint=", ":hint=x", "other:hint=3", "small:hint"] {
+        let mut stream = server.raw();
+        greet(&mut stream);
+        let length = (wrong.len() as u32).to_be_bytes();
+        option(&mut stream, 7, &[&length[..], wrong.as_bytes(), &[0; 2]].concat());
+        let (kind, why) = answers(&mut stream, 7).remove(0);
+        assert_eq!(kind, 1 << 31 | 6, "{wrong}");
+        let named = wrong.starts_with(":hint=");
+        assert_eq!(String::from_utf8(why).unwrap().contains("from 0 to 255"), named, "{wrong}");
+    }
+    // The old way in has names, too.
+    let mut stream = server.raw();
+    greet(&mut stream);
+    option(&mut stream, 1, b"small:hint=7");
+    take::<10>(&mut stream);
+    let mut client = Client { stream, size: 0, flags: 0, cookie: 0 };
+    client.write(200 * PAGE, &[1; 4096]);
+    expected.push(7);
+    let hints = || {
+        let time_unit = Some("s".parse().unwrap());
+        let options = ReadOptions { time_unit, ..ReadOptions::default() };
+        let trace = open_trace(&folder.path("trace"), &options).unwrap();
+        let mut hints = Vec::new();
+        let seen: Result<(), ssd::RunError> = trace.each_batch(|batch| {
+            hints.extend(batch.iter().map(|r| r.hint));
+            Ok(())
+        });
+        seen.unwrap();
+        hints
+    };
+    server.end_and_replay();
+    // The last flush is the server's own.
+    expected.push(0);
+    assert_eq!(hints(), expected);
+    let server = serve();
+    expected.extend(ask(&server, 100));
+    server.end_and_replay();
+    expected.push(0);
+    assert_eq!(hints(), expected);
+}
+
 #[test]
 fn what_cannot_be_done_is_refused_and_the_connection_goes_on() {
     let server = Server::new(&drive(&[]));

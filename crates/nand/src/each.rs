@@ -224,7 +224,7 @@ impl<K: Key, T> Each<K, T> {
         Each::from_fn(|key| of(&self[key]))
     }
 
-    /// Something of each pair of values that have the same key.
+    /// Combines the two values of each key.
     #[inline]
     pub fn zip<U, V>(&self, other: &Each<K, U>, mut of: impl FnMut(&T, &U) -> V) -> Each<K, V> {
         Each::from_fn(|key| of(&self[key], &other[key]))

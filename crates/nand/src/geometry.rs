@@ -548,13 +548,13 @@ impl Geometry {
 
     /// The type of the page that a slot lies in: its position in the cell, 0 for the least
     /// significant bit.
-    #[inline]
+    #[inline(always)] // as `type_of_page`
     pub fn page_type(&self, slot: u32) -> usize {
         self.type_of_page(self.page_of(slot))
     }
 
     /// The same of a page.
-    #[inline]
+    #[inline(always)] // every command comes by
     pub fn type_of_page(&self, page: u32) -> usize {
         if self.order == PageOrder::Cyclic {
             return self.by_bits.rem(page) as usize;

@@ -11,10 +11,11 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use ftl::{
-    Access, AccessKind, Balance, Blocks, Coding, Cost, Dest, FreePick, FtlView, Future, Hold,
-    HostDest, Interests, LevelTimes, Life, Load, Lpn, NextLife, OpKind, OpView, Order, PageChoice,
-    Pages, Pick, Placement, Plan, PlaneView, Pool, Queues, ReadDisturb, Role, State, Step,
-    StreamId, StreamSpec, Throttle, Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
+    Access, AccessKind, Balance, Blocks, Coding, Cost, Deaths, Dest, FreePick, FtlView, Future,
+    Hold, Interests, LevelTimes, Life, Load, Lpn, NextLife, OpKind, OpView, Order, PageChoice,
+    PageCtx, Pages, Pick, Placement, Plan, PlaneView, Pool, Queues, ReadDisturb, Role, Separation,
+    State, Step, StreamClass, StreamId, StreamSpec, Throttle, Victim, Waited, Watch, Wear,
+    WriteCtx, WritePoint,
 };
 pub use kernel::{Dur, Idx, Prio, Rng, Time};
 pub use nand::{BlockId, DieId, Each, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Source, Tag};
@@ -50,7 +51,19 @@ macro_rules! made {
     };
 }
 
-made!(Cost, Throttle, ReadDisturb, PageChoice, Coding, Victim, Placement, Wear, Order, Arbitration);
+made!(
+    Cost,
+    Throttle,
+    ReadDisturb,
+    PageChoice,
+    Coding,
+    Victim,
+    Separation,
+    Placement,
+    Wear,
+    Order,
+    Arbitration
+);
 
 /// A policy from outside, found and checked.
 #[derive(Clone)]

@@ -19,6 +19,8 @@ pub enum Family {
     Coding,
     /// Which block is reclaimed?
     Victim,
+    /// To which stream does a page go?
+    Separation,
     /// Which plane takes the next page?
     Placement,
     /// Which cold data moves to which worn block?
@@ -31,13 +33,14 @@ pub enum Family {
 
 impl Family {
     /// All families, in the order of drive files.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Cost,
         Self::Throttle,
         Self::ReadDisturb,
         Self::PageChoice,
         Self::Coding,
         Self::Victim,
+        Self::Separation,
         Self::Placement,
         Self::Wear,
         Self::Order,
@@ -53,6 +56,7 @@ impl Family {
             Self::PageChoice => "page-choice",
             Self::Coding => "coding",
             Self::Victim => "victim",
+            Self::Separation => "separation",
             Self::Placement => "placement",
             Self::Wear => "wear",
             Self::Order => "order",
@@ -69,6 +73,7 @@ impl Family {
             Self::PageChoice => "which page of the open block takes a write?",
             Self::Coding => "how do bits lie on cells, and may a block be written twice?",
             Self::Victim => "which block is reclaimed?",
+            Self::Separation => "to which stream does a page go?",
             Self::Placement => "which plane takes the next page?",
             Self::Wear => "which cold data moves to which worn block?",
             Self::Order => "which flash operation goes next on a free die?",

@@ -4,8 +4,10 @@ use crate::arbitration::{self, ArbitrationPolicy};
 use crate::external::{External, Supplier};
 use crate::info::{DriveParts, Family, Idle, PolicyInfo, Wanted};
 use crate::params::{Params, PolicyError};
-use crate::{coding, cost, order, page_choice, placement, read_disturb, throttle, victim, wear};
-use ftl::{Coding, Cost, PageChoice, Policies, PolicyTypes, ReadDisturb};
+use crate::{
+    coding, cost, order, page_choice, placement, read_disturb, separation, throttle, victim, wear,
+};
+use ftl::{Coding, Cost, PageChoice, Policies, PolicyTypes, ReadDisturb, Separation, stream_slots};
 use kernel::nearest;
 use nand::{Geometry, Layouts, Nothing, Store};
 use serde_json::{Map, Value};
@@ -25,6 +27,7 @@ impl<S: Store + 'static> PolicyTypes for BuiltinWith<S> {
     type PageChoice = page_choice::PageChoicePolicy;
     type Coding = coding::CodingPolicy;
     type Victim = victim::VictimPolicy;
+    type Separation = separation::SeparationPolicy;
     type Placement = placement::PlacementPolicy;
     type Wear = wear::WearPolicy;
     type Order = order::OrderPolicy;
@@ -40,6 +43,7 @@ impl Family {
             Self::PageChoice => page_choice::LIST,
             Self::Coding => coding::LIST,
             Self::Victim => victim::LIST,
+            Self::Separation => separation::LIST,
             Self::Placement => placement::LIST,
             Self::Wear => wear::LIST,
             Self::Order => order::LIST,
@@ -271,6 +275,10 @@ impl PolicySet {
             (Family::ReadDisturb, all.read_disturb.spare_slots(geometry)),
             (Family::PageChoice, all.page_choice.spare_slots(geometry)),
             (Family::Coding, all.coding.spare_slots(geometry)),
+            (
+                Family::Separation,
+                stream_slots(&all.separation.streams(), all.separation.isolates(), geometry),
+            ),
         ];
         let keeping = kept.iter().filter(|(_, slots)| *slots > 0);
         let names = keeping.map(|(family, _)| self.choice(*family).full_name());
@@ -383,6 +391,7 @@ impl PolicySet {
             page_choice: family!(PageChoice, page_choice::PageChoicePolicy),
             coding: family!(Coding, coding::CodingPolicy),
             victim: family!(Victim, victim::VictimPolicy),
+            separation: family!(Separation, separation::SeparationPolicy),
             placement: family!(Placement, placement::PlacementPolicy),
             wear: family!(Wear, wear::WearPolicy),
             order: family!(Order, order::OrderPolicy),

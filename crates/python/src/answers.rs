@@ -6,8 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyString};
 use ssd::policies::external::{
     BlockId, Blocks, Dest, FreePick, Geometry, Hold, Level, Mode, Pages, Plan, Queues, Role, Step,
-    StreamId, StreamSpec, Time,
+    StreamClass, StreamId, StreamSpec, Time,
 };
+
+use crate::policy::lasting;
 
 /// Why a call gave no answer.
 pub(crate) enum Trouble {
@@ -130,6 +132,30 @@ pub(crate) fn not_before(answer: &Bound<'_, PyAny>, now: Time) -> Read<Time> {
     // So far ahead that nothing added to it overflows: 146 years.
     let at = whole(answer, now.as_ns(), u64::MAX / 4, "a time in ns that has not passed")?;
     Ok(Time::from_ns(at))
+}
+
+/// The streams of a separation policy.
+pub(crate) fn separate_streams(answer: &Bound<'_, PyAny>) -> Read<Vec<StreamSpec>> {
+    let list: Vec<Bound<'_, PyAny>> =
+        answer.extract().map_err(|_| wrong(answer, "a sequence of streams"))?;
+    let stream = |stream: &Bound<'_, PyAny>| {
+        let (name, takes): Two<'_> = parts(stream, "DataStream")?;
+        let class = match takes.extract::<String>().as_deref() {
+            Ok("host") => StreamClass::Host,
+            Ok("moves") => StreamClass::Moves,
+            Ok("both") => StreamClass::Both,
+            _ => return Err(wrong(&takes, "\"host\", \"moves\" or \"both\"")),
+        };
+        let name: String = name.extract().map_err(|_| wrong(&name, "the name of a stream"))?;
+        Ok(StreamSpec::of(class, lasting(name)))
+    };
+    let streams: Vec<StreamSpec> = list.iter().map(stream).collect::<Read<_>>()?;
+    let takes = |fits: fn(StreamClass) -> bool| streams.iter().any(|s| fits(s.class));
+    if streams.len() > 100 || !(takes(StreamClass::takes_host) && takes(StreamClass::takes_moves)) {
+        let must = "at most 100 streams, of which one takes writes of the host and one moves";
+        return Err(wrong(answer, must));
+    }
+    Ok(streams)
 }
 
 /// Streams of a policy's own: for moved data, of the family read-disturb, or for host writes.

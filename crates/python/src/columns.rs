@@ -131,7 +131,7 @@ impl TableFile {
         Ok(Self(Mutex::new(State::Writes(RowWriter { rows, thread }))))
     }
 
-    /// Adds rows, and waits while others are being written.
+    /// Adds rows. Waits while others are being written.
     fn put(&self, py: Python<'_>, rows: &Rows) -> PyResult<()> {
         let columns = rows.take();
         py.detach(|| {
@@ -149,7 +149,7 @@ impl TableFile {
         py.detach(|| outcome(std::mem::replace(&mut *self.state(), State::Ended), Some(metadata)))
     }
 
-    /// Stops writing, unless everything is written.
+    /// Stops writing, unless everything is already written.
     fn abandon(&self, py: Python<'_>) {
         py.detach(|| {
             if let State::Writes(RowWriter { rows, thread }) =

@@ -66,7 +66,8 @@ mod _core {
     use crate::stopwatch::Stopwatch;
     #[pymodule_export]
     use crate::views::{
-        Access, Block, Drive, Future, Head, Life, Load, Plane, Point, Random, Waiting, Write,
+        Access, Block, Deaths, Drive, Future, Head, Life, Load, NewPage, Plane, Point, Random,
+        Waiting, Write,
     };
     use crate::{
         catalogue, convert, describe, error, forward, ldpc, lists, live, memory, open, worker,

@@ -11,11 +11,12 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use ssd::policies::Family;
 use ssd::policies::external::{
-    Access, AccessKind, Arbitration, Balance, BlockId, Coding, Cost, Dest, DieId, Dur, Each,
-    FreePick, FtlView, Future, Geometry, HeadView, HostDest, Idx, Interests, Layouts, Level,
-    LevelTimes, Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice, Pick, Placement, Plan,
-    PlaneId, PlaneView, Pool, Ppn, Prio, Queues, ReadDisturb, Rng, Role, Source, State, Step,
-    StreamId, StreamSpec, Tag, Throttle, Time, Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
+    Access, AccessKind, Arbitration, Balance, BlockId, Coding, Cost, Deaths, Dest, DieId, Dur,
+    Each, FreePick, FtlView, Future, Geometry, HeadView, Idx, Interests, Layouts, Level,
+    LevelTimes, Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice, PageCtx, Pick,
+    Placement, Plan, PlaneId, PlaneView, Pool, Ppn, Prio, Queues, ReadDisturb, Rng, Role,
+    Separation, Source, State, Step, StreamClass, StreamId, StreamSpec, Tag, Throttle, Time,
+    Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
 };
 
 use crate::answers::{self, Planner, Read, Trouble, one_of, optional, shown, truth, whole, wrong};
@@ -149,6 +150,9 @@ impl Policy {
                 let _ = (self.initial(), self.queues(), self.is_ideal(), self.dram_bits_per_page());
             }
             Family::Coding => drop(self.is_write_once()),
+            Family::Separation => {
+                let _ = (Separation::streams(self), self.isolates());
+            }
             Family::Placement => drop(self.is_free()),
             Family::Order => drop(self.uses_priority()),
             _ => {}
@@ -312,7 +316,7 @@ impl Watch for Policy {
 }
 
 /// A name that outlives everything: the names of counters are few, and used again in every run.
-fn lasting(name: String) -> &'static str {
+pub(crate) fn lasting(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name.as_str()) {
@@ -480,13 +484,56 @@ impl Arbitration for Policy {
 }
 
 #[deny(clippy::missing_trait_methods)]
+impl Separation for Policy {
+    /// One from outside hears of all that it chose for.
+    fn follows(&self) -> bool {
+        true
+    }
+
+    fn wants_future(&self) -> bool {
+        self.has("foresee")
+    }
+
+    asked! {
+        fn streams(&self) -> Vec<StreamSpec> as () => answers::separate_streams,
+            else vec![StreamSpec::of(StreamClass::Both, "all")];
+        fn isolates(&self) -> bool as () => truth, else false;
+        fn on_placed(&mut self, page: &PageCtx, stream: u8)
+            as (views::NewPage::new(page), stream);
+        fn on_opened(&mut self, block: BlockId, stream: u8, clock: u32)
+            as (block.as_u32(), stream, clock);
+        fn on_collected(&mut self, block: BlockId, stream: u8, clock: u32)
+            as (block.as_u32(), stream, clock);
+        fn foresee(&mut self, future: Arc<Deaths>) as (views::Deaths(future),);
+        fn dram_bytes(&self) -> u64 as () => bytes, else 0;
+    }
+
+    fn stream(&mut self, page: &PageCtx) -> u8 {
+        let streams = Separation::streams(self);
+        let fits = |s: &StreamSpec| {
+            if page.moves { s.class.takes_moves() } else { s.class.takes_host() }
+        };
+        let usual = streams.iter().position(fits).unwrap_or_default() as u8;
+        let read = |a: &Bound<'_, PyAny>| {
+            let stream = one_of(a, streams.len(), "a stream, by its place in `streams`")? as usize;
+            if fits(&streams[stream]) {
+                return Ok(stream as u8);
+            }
+            let takes = if page.moves { "pages that move" } else { "writes of the host" };
+            Err(wrong(a, &format!("a stream that takes {takes}")))
+        };
+        self.ask("stream", || (views::NewPage::new(page),), read).unwrap_or(usual)
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
 impl Placement for Policy {
     asked! {
-        fn place(&mut self, load: &Load<'_>, lpn: Lpn, prio: Prio) -> Option<HostDest>
+        fn place(&mut self, load: &Load<'_>, lpn: Lpn, prio: Prio) -> Option<PlaneId>
             as (views::Load::new(load), lpn.as_u32(), prio == Prio::High)
             => |a| place_of(a, load), else (0..load.geometry.planes())
                 .find(|plane| load.writable.get(*plane))
-                .map(|plane| HostDest { plane: PlaneId::new(plane), stream: StreamId::HOST });
+                .map(PlaneId::new);
         fn spread(&mut self, lpn: Lpn) -> PlaneId as (lpn.as_u32(),)
             => |a| Ok(PlaneId::from_u32(one_of(a, self.drive().planes(), "a plane")?)),
             else PlaneId::new(lpn.index() % self.drive().planes());
@@ -495,7 +542,7 @@ impl Placement for Policy {
 }
 
 /// A plane with room, or none of them.
-fn place_of(answer: &Bound<'_, PyAny>, load: &Load<'_>) -> Read<Option<HostDest>> {
+fn place_of(answer: &Bound<'_, PyAny>, load: &Load<'_>) -> Read<Option<PlaneId>> {
     let planes = load.geometry.planes();
     let plane = optional(answer, |a| one_of(a, planes, "a plane"))?;
     let room = |plane: usize| load.writable.get(plane);
@@ -506,10 +553,7 @@ fn place_of(answer: &Bound<'_, PyAny>, load: &Load<'_>) -> Read<Option<HostDest>
         None if (0..planes).all(room) => {
             Err(wrong(answer, "a plane: all have room, so waiting would never end"))
         }
-        _ => {
-            Ok(plane
-                .map(|plane| HostDest { plane: PlaneId::from_u32(plane), stream: StreamId::HOST }))
-        }
+        _ => Ok(plane.map(PlaneId::from_u32)),
     }
 }
 

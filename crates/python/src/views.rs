@@ -99,9 +99,9 @@ pub(crate) struct Drive {
     planes_per_unit: u32,
     /// Pages that one program command takes, one after the other in their block.
     units_per_program: u32,
-    /// Planes of the flash that one block lies in.
+    /// Planes of the flash that one block covers.
     planes_per_block: u32,
-    /// The page type of each page of a block, from 0 on: which bit of its cells it is.
+    /// The page type of each page of a block, from 0 on: the bit of its cells that it holds.
     page_types: Vec<u32>,
     /// Pages that the drive exports; 0 in `streams` and `spare_slots`: not known yet.
     logical_pages: u32,
@@ -135,7 +135,7 @@ impl Drive {
 /// One host access to one logical page.
 #[pyclass(frozen, get_all, module = "floatgate.policy")]
 pub(crate) struct Access {
-    /// When it arrived, in simulated ns.
+    /// The time of arrival, in simulated ns.
     now_ns: u64,
     /// `read`, `write` or `trim`.
     kind: &'static str,
@@ -143,6 +143,10 @@ pub(crate) struct Access {
     lpn: u32,
     /// Whether the request is urgent.
     high_priority: bool,
+    /// The number of the request's flow; 0 where there are none.
+    flow: u8,
+    /// The hint of the request about its data; 0 is none.
+    hint: u8,
     /// Page operations of the host in the drive, waiting or running.
     waiting: u32,
 }
@@ -157,7 +161,9 @@ impl Access {
                 core::AccessKind::Trim => "trim",
             },
             lpn: access.lpn.as_u32(),
-            high_priority: access.prio == core::Prio::High,
+            high_priority: access.host.prio == core::Prio::High,
+            flow: access.host.flow,
+            hint: access.host.hint,
             waiting: access.waiting_device,
         }
     }
@@ -170,11 +176,13 @@ pub(crate) struct Write {
     now_ns: u64,
     /// The logical page.
     lpn: u32,
-    /// The die that it is written to.
+    /// The die to which it is written.
     die: u32,
     /// The source of the write, by its name in results, such as `host` or `gc`.
     source: &'static str,
-    /// The source that needed it: for `gc` the source of the write, else the source itself.
+    /// The source that needed it.
+    ///
+    /// For `gc` it is the source of the write that needs space, otherwise the source itself.
     demand: &'static str,
     /// Whether the request is urgent.
     high_priority: bool,
@@ -247,8 +255,8 @@ impl Row {
 
 /// Blocks of one plane, in order of address: those that may be reclaimed, or all.
 ///
-/// Each property of the blocks is a read-only numpy array with one entry for each. It is made when
-/// it is first asked for, and does not change any more.
+/// Each property of the blocks is a read-only numpy array with one entry for each block. It is made
+/// at the first access, and does not change afterwards.
 #[pyclass(frozen, module = "floatgate.policy")]
 pub(crate) struct Plane {
     /// The number of the plane.
@@ -346,13 +354,13 @@ impl Plane {
         self.columns[5].whole(py, &self.rows, age)
     }
 
-    /// Host reads since the last erase, where a read-disturb policy counts them; else 0.
+    /// Host reads since the last erase, if a read-disturb policy counts them; otherwise 0.
     #[getter]
     fn reads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.columns[6].whole(py, &self.rows, |row| row.reads)
     }
 
-    /// The page from which on nothing was written yet.
+    /// The first page from which on nothing is written.
     #[getter]
     fn written<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.columns[7].whole(py, &self.rows, |row| row.written)
@@ -387,7 +395,7 @@ pub(crate) struct Block {
     #[pyo3(get)]
     plane: u32,
     row: Row,
-    /// Slots that a second generation of a write-once code would have; 0: it cannot have one.
+    /// Slots of a second generation of a write-once code; 0 if the block cannot have one.
     #[pyo3(get)]
     second_slots: u32,
     /// Of these, the slots that hold data, which would have to move.
@@ -463,13 +471,13 @@ impl Block {
         self.row.cycles()
     }
 
-    /// Host reads since the last erase, where a read-disturb policy counts them; else 0.
+    /// Host reads since the last erase, if a read-disturb policy counts them; otherwise 0.
     #[getter]
     fn reads(&self) -> u32 {
         self.row.reads
     }
 
-    /// The page from which on nothing was written yet.
+    /// The first page from which on nothing is written.
     #[getter]
     fn written(&self) -> u32 {
         self.row.written
@@ -506,7 +514,7 @@ impl Load {
 
 #[pymethods]
 impl Load {
-    /// Whether each plane has room for a host write: a read-only numpy array.
+    /// Whether each plane has space for a host write: a read-only numpy array.
     #[getter]
     fn writable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.columns[0].flags(py, &self.writable)
@@ -525,20 +533,20 @@ impl Load {
     }
 }
 
-/// One kind of operation that waits for a die: the first of those in its lane.
+/// The first operation of a lane: one kind of operation that waits for a die.
 #[pyclass(frozen, get_all, module = "floatgate.policy")]
 pub(crate) struct Waiting {
     /// `read` or `write` of the host, or `job`: garbage collection, wear levelling, refresh.
     kind: &'static str,
     /// Whether the request is urgent.
     high_priority: bool,
-    /// Smaller came to the die earlier; a job keeps the number with which it came.
+    /// The order of arrival at the die, smallest first. A job keeps its number.
     order: u64,
     /// When it began to wait, for the die or for an earlier need such as a block.
     ///
     /// An operation of a job: when the job asked for it.
     since_ns: u64,
-    /// Host reads that the die has begun since this came first of all but reads.
+    /// Host reads that the die has begun since this became its oldest operation but reads.
     ///
     /// 0 for reads, and for operations behind another one that is not a read.
     passed: u32,
@@ -571,7 +579,7 @@ pub(crate) struct Head {
     high_priority: bool,
     /// When it arrived.
     arrived_ns: u64,
-    /// How many bytes it is about.
+    /// The number of its bytes.
     bytes: u32,
     /// Requests of the flow inside the drive.
     inside: u32,
@@ -599,7 +607,7 @@ pub(crate) struct Point {
     page: u32,
     /// Whether another block may be opened in its place.
     may_open: bool,
-    /// Pages of the plane that may still be passed over.
+    /// The number of the plane's pages that may still be passed over.
     may_pass: u32,
 }
 
@@ -612,13 +620,13 @@ impl Point {
 /// The facts to plan a drive's life with.
 #[pyclass(frozen, get_all, module = "floatgate.policy")]
 pub(crate) struct Life {
-    /// Bytes that one program/erase cycle of every block programs.
+    /// The number of bytes that one program/erase cycle of every block programs.
     raw_bytes: u64,
     /// Bytes of one page.
     page_bytes: u64,
     /// The program/erase cycles that the flash is rated for.
     cycles: u32,
-    /// How it recovers between cycles, as `floatgate.physics.Recovery` takes it.
+    /// The recovery between cycles, as `floatgate.physics.Recovery` takes it.
     recovery: &'static str,
     /// Whether the host sends later requests later when the throttle delays earlier ones.
     pushes_back: bool,
@@ -632,13 +640,74 @@ impl Life {
     }
 }
 
+/// A page that is about to be written, as a separation policy sees it.
+#[pyclass(frozen, get_all, module = "floatgate.policy")]
+pub(crate) struct NewPage {
+    /// The simulated time in ns; 0 before the run.
+    now_ns: u64,
+    /// The logical page.
+    lpn: u32,
+    /// Whether it moves; False: the host writes it.
+    moves: bool,
+    /// The source of the write, by its name in results, such as `host` or `gc`.
+    source: &'static str,
+    /// Whether the request is urgent.
+    high_priority: bool,
+    /// The number of the request's flow; 0 where there are none, and for moves.
+    flow: u8,
+    /// The hint of the request about its data; 0 is none, as for moves.
+    hint: u8,
+    /// The stream that its copy lies in, by its place in `streams`; None: in none of them.
+    stream: Option<u8>,
+    /// Pages that the host wrote since it wrote this one last; None: not known.
+    age: Option<u32>,
+    /// Pages that the host has written.
+    clock: u32,
+}
+
+impl NewPage {
+    pub(crate) fn new(page: &core::PageCtx) -> Self {
+        Self {
+            now_ns: page.now.as_ns(),
+            lpn: page.lpn.as_u32(),
+            moves: page.moves,
+            source: page.tag.source.name(),
+            high_priority: page.tag.prio == core::Prio::High,
+            flow: page.flow,
+            hint: page.hint,
+            stream: page.from,
+            age: page.age,
+            clock: page.clock,
+        }
+    }
+}
+
+/// When each copy of a page ends: what no drive can know.
+#[pyclass(frozen, module = "floatgate.policy")]
+pub(crate) struct Deaths(pub(crate) Arc<core::Deaths>);
+
+#[pymethods]
+impl Deaths {
+    /// Returns when a page is written over or given up that was so this number of times.
+    ///
+    /// In pages that the host has written until then; None: never.
+    fn end(&self, lpn: u32, changes: u32) -> PyResult<Option<u32>> {
+        if lpn as usize + 1 >= self.0.first.len() {
+            return Err(PyIndexError::new_err(format!("the drive has no page {lpn}")));
+        }
+        let changes = changes.min(self.0.at.len() as u32);
+        let at = self.0.of(core::Lpn::from_u32(lpn), changes);
+        Ok(Some(at).filter(|at| *at < u32::MAX))
+    }
+}
+
 /// The reads of each page between two writes, which a real drive cannot know in advance.
 #[pyclass(frozen, module = "floatgate.policy")]
 pub(crate) struct Future(pub(crate) Arc<core::Future>);
 
 #[pymethods]
 impl Future {
-    /// Returns how often a page is read after this number of writes; 255 stands for more too.
+    /// Returns the reads of a page after this number of writes; 255 stands for 255 or more.
     fn reads(&self, lpn: u32, writes: u32) -> PyResult<u8> {
         if lpn as usize + 1 >= self.0.first.len() {
             return Err(PyIndexError::new_err(format!("the drive has no page {lpn}")));
@@ -650,7 +719,7 @@ impl Future {
 
 /// A random stream of the run: equal seeds give equal numbers.
 ///
-/// It can be used while the method that was given it runs.
+/// It is valid only during the call of the method that receives it.
 #[pyclass(frozen, module = "floatgate.policy")]
 pub(crate) struct Random(Mutex<Option<core::Rng>>);
 

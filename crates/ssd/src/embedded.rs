@@ -7,7 +7,7 @@ use crate::config::capacity;
 use crate::record::{ArrivalRows, CHUNK, described};
 use crate::session::Session;
 use crate::sim::Turn;
-use kernel::{Dur, Prio, Time};
+use kernel::{Dur, Hint, Prio, Time};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -37,8 +37,8 @@ pub struct Submission {
     pub at: Option<u64>,
     /// The completion has it.
     pub token: u64,
-    /// A hint of the host about its data. No policy uses it yet.
-    pub hint: u8,
+    /// A hint about the data of a write; 0: none.
+    pub hint: Hint,
     /// The number of its flow; 0 if there are none.
     pub flow: u8,
     /// How urgent it is, unless `host.flow` gives its flow a priority.
@@ -213,6 +213,7 @@ impl Embedded {
             op: request.op,
             prio: request.prio,
             flow: request.flow,
+            hint: request.hint,
         };
         let arrived = self.session.arrive_from(Time::from_ns(from), &taken, token);
         self.collect();

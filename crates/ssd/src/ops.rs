@@ -1,7 +1,7 @@
 //! Page operations: flash operations with their owners, and the parts of their time.
 
-use ftl::{JobId, Lpn};
-use kernel::{Dur, Prio, Time};
+use ftl::{HostTag, JobId, Lpn};
+use kernel::{Dur, Hint, Prio, Time};
 use nand::{Cause, Level, Operation, Outcome, Parts, Ppn, Source, Tag, Verb};
 
 /// The end of a chain of operations.
@@ -112,6 +112,9 @@ pub(crate) struct PageOp {
     /// A write whose page was overwritten or trimmed before it had a slot. It is done with the
     /// others of its group.
     pub(crate) superseded: bool,
+    /// The flow and the hint of its request.
+    pub(crate) flow: u8,
+    pub(crate) hint: Hint,
     /// The next operation of its lane, of those merged with it, or of the free list.
     pub(crate) next: u32,
     pub(crate) lpn: Option<Lpn>,
@@ -124,7 +127,14 @@ pub(crate) struct PageOp {
 
 impl PageOp {
     /// An operation of the host, or of the write buffer, that has just come.
-    pub(crate) fn new(owner: Owner, verb: Verb, prio: Prio, lpn: Option<Lpn>, now: Time) -> Self {
+    pub(crate) fn new(
+        owner: Owner,
+        verb: Verb,
+        host: HostTag,
+        lpn: Option<Lpn>,
+        now: Time,
+    ) -> Self {
+        let HostTag { prio, flow, hint } = host;
         let tag = Tag { prio, ..Tag::of(Source::Host) };
         Self {
             owner,
@@ -134,6 +144,8 @@ impl PageOp {
             partial: false,
             modify: false,
             superseded: false,
+            flow,
+            hint,
             next: NONE,
             lpn,
             seq: 0,
@@ -146,6 +158,12 @@ impl PageOp {
     #[inline(always)]
     pub(crate) fn prio(&self) -> Prio {
         self.operation.tag.prio
+    }
+
+    /// What its request says of its page.
+    #[inline(always)]
+    pub(crate) fn host(&self) -> HostTag {
+        HostTag { prio: self.prio(), flow: self.flow, hint: self.hint }
     }
 
     /// The place where it reads or writes: the first slot, once the FTL has given it.
@@ -266,7 +284,7 @@ impl Ops {
     /// Adds the turn of a job, at the job's place in the order of arrival.
     #[inline]
     pub(crate) fn add_job(&mut self, job: JobId, seq: u64, now: Time) -> u32 {
-        let new = PageOp::new(Owner::Job(job), Verb::Read, Prio::Normal, None, now);
+        let new = PageOp::new(Owner::Job(job), Verb::Read, HostTag::default(), None, now);
         self.add(PageOp { turn: true, seq, ..new })
     }
 

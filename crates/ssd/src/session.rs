@@ -343,7 +343,7 @@ impl Session {
         let of_all = [*request];
         self.alignment.observe(&of_all);
         let mut request = *request;
-        request.prio = self.tenants.priority(request.flow).unwrap_or(request.prio);
+        self.tenants.apply(&mut request);
         self.tokens[usize::from(request.flow)].push_back(token);
         self.came.0.push(request);
         (self.arrived, self.moved) = (Some(request.at), false);
@@ -414,6 +414,7 @@ impl Session {
                 op: Op::Flush,
                 prio: Prio::Normal,
                 flow: 0,
+                hint: 0,
             };
             if let Ok(at) = self.arrive(&request, u32::MAX) {
                 flush(&Request { at, ..request });

@@ -505,7 +505,9 @@ fn situations(family: Family) -> &'static [&'static str] {
         Family::ReadDisturb => &["three-bits"],
         Family::PageChoice => &["urgent", "urgent-three"],
         Family::Coding => &["one-bit"],
-        Family::Victim | Family::Placement | Family::Order => &["closed", "bus"],
+        Family::Victim | Family::Separation | Family::Placement | Family::Order => {
+            &["closed", "bus"]
+        }
         Family::Wear => &["aged", "roles"],
         Family::Arbitration => &["tenants"],
     }

@@ -176,6 +176,7 @@ fn list(seed: u64) -> Box<dyn Workload> {
             op,
             prio: if rng.below(8) == 0 { Prio::High } else { Prio::Normal },
             flow: 0,
+            hint: 0,
         });
     }
     Box::new(List::new("list", requests).expect("the list is in order"))

@@ -31,7 +31,8 @@ fn two_flows_share_a_drive_by_their_weights() {
                 let offset = next * 4099 % u64::from(drive.logical_pages) * 4096;
                 let op = if next % 3 == 0 { Op::Write } else { Op::Read };
                 let at = Time::ZERO;
-                let request = Request { at, offset, len: 4096, op, prio: Prio::Normal, flow: 0 };
+                let request =
+                    Request { at, offset, len: 4096, op, prio: Prio::Normal, flow: 0, hint: 0 };
                 let held = sim.submit(&request, flow as u32);
                 assert_eq!(held, Dur::ZERO, "nothing throttles");
                 (given[flow], next, inside) = (given[flow] + 1, next + 1, inside + 1);

@@ -46,7 +46,11 @@ fn members(family: Family) -> Vec<String> {
         Family::Wear => &["static:threshold=2", "hot-cold-swap:slack=1"],
         Family::PageChoice => &["mango:gc=follow"],
         Family::Cost => &["fixed:level=low"],
-        Family::Throttle | Family::Coding | Family::Order | Family::Arbitration => &[],
+        Family::Throttle
+        | Family::Coding
+        | Family::Separation
+        | Family::Order
+        | Family::Arbitration => &[],
     };
     let names = family.policies().iter().map(|p| p.name.to_owned());
     names.chain(more.iter().map(|s| (*s).to_owned())).collect()

@@ -1,6 +1,6 @@
 //! One block request.
 
-use kernel::{Prio, Time};
+use kernel::{Hint, Prio, Time};
 
 /// The number of requests that a batch aims at: large enough that dispatch costs nothing, small
 /// enough that a batch (96 KiB) stays in the second-level cache.
@@ -46,6 +46,8 @@ pub struct Request {
     /// The flow that it belongs to: a place in [`About::flows`](crate::About::flows), 0 where there are
     /// none.
     pub flow: u8,
+    /// A hint about the data of a write; 0: none.
+    pub hint: Hint,
 }
 
 impl Request {

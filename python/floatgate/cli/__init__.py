@@ -1,4 +1,7 @@
-"""The command `floatgate`. Heavy modules are imported where they are used: help is instant."""
+"""The command `floatgate`.
+
+Heavy modules are imported only where they are used, so help is instant.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +142,7 @@ for _name, _place, _line in [
 
 
 def main() -> None:
-    """Runs the command line and exits: 2 if the input is wrong, 1 if floatgate is."""
+    """Runs the command line and exits: 2 if the input is wrong, 1 for a bug of floatgate."""
     terminal.listen_to_nobody_else()
     try:
         try:
@@ -189,7 +192,7 @@ def _answer() -> None:
 
 
 def _of_system(error: OSError) -> InputError:
-    """The message of a refusal by the system, if no command has a better one."""
+    """The message if the system refuses a call and no command has a better one."""
     names = [str(name) for name in (error.filename, error.filename2) if name is not None]
     kind = mistakes.NoFileError if isinstance(error, FileNotFoundError) else mistakes.FileError
     place = f"{' and '.join(names)}: " if names else ""
@@ -230,7 +233,10 @@ def _refuse(error: InputError) -> NoReturn:
 
 
 def _for_terminal(text: str) -> str:
-    """Lines that are no longer than the terminal: it would break them within words."""
+    """Lines that are no longer than the terminal is wide.
+
+    A terminal would break longer ones within words.
+    """
     from floatgate.words import filled, page_width
 
     lines = []

@@ -13,22 +13,23 @@ from floatgate.words import size
 SHAPES_RESULTS = False
 
 LOOK = 1.0
-"""Seconds after which the rate of filling is known."""
+"""The number of seconds after which the rate of filling is known."""
 LONG = 60.0
-"""Seconds of processor time: a shorter ageing is not announced."""
+"""Seconds of processor time. A shorter ageing is not announced."""
 CAPACITIES = (2, 4)
-"""How often ageing writes the capacity, at least and at most, until write amplification is flat."""
+"""The least and the greatest number of times that ageing writes the capacity until write
+amplification is flat."""
 COSTS = 7
-"""How many times as long as a page that fills the drive a page takes that ages it."""
+"""The time of a page during ageing, as a multiple of the time of a page during filling."""
 
 Progress = Callable[[str, int, int | None, int], object]
 
 
 class Foretold:
-    """Passes progress on, and announces once the time of a long ageing."""
+    """Passes progress on, and once announces the time of a long ageing."""
 
     def __init__(self, progress: Progress, drive: str, config: Callable[[], dict[str, object]]):
-        """`config` resolves the drive, and is asked only where filling it takes long."""
+        """`config` resolves the drive. It is called only if filling takes long."""
         self._progress, self._drive, self._config = progress, drive, config
         self._begun: float | None = None
         self._said = False

@@ -14,7 +14,7 @@ from floatgate.mistakes import FileError, UnknownNameError
 
 
 def policy(incomplete: str) -> list[str]:
-    """The ways in which a `--policy` argument can go on, in a comma list too.
+    """The possible continuations of a `--policy` argument, in a comma list too.
 
     >>> policy("victim=f"), policy("victim=fifo,gr")
     (['victim=fifo'], ['victim=fifo,greedy'])
@@ -32,7 +32,7 @@ def policy(incomplete: str) -> list[str]:
 
 
 def setting(incomplete: str) -> list[str]:
-    """The ways in which a `--set` argument can go on: keys, then values where a key lists them.
+    """The possible continuations of a `--set` argument: keys, then values if a key lists them.
 
     >>> setting("ftl.spare"), setting("host.mode=t")
     (['ftl.spare-factor='], ['host.mode=timestamps', 'host.mode=think-time'])
@@ -65,54 +65,54 @@ def settings() -> dict[str, list[str]]:
 
 
 def drive(incomplete: str) -> list[str]:
-    """The drives that a word, or the last of a list of words, can become."""
+    """The drives that begin with a word, or with the last of a list of words."""
     from floatgate.lists import drives
 
     return _listed(incomplete, drives())
 
 
 def workload(incomplete: str) -> list[str]:
-    """The generators that a word, or the last of a list of words, can become."""
+    """The generators that begin with a word, or with the last of a list of words."""
     from floatgate.lists import generators
 
     return _listed(incomplete, generators())
 
 
 def chip(incomplete: str) -> list[str]:
-    """The chips whose name begins like that."""
+    """The chips whose name begins with a word."""
     from floatgate.lists import chips
 
     return _listed(incomplete, [each["name"] for each in chips()])
 
 
 def family(incomplete: str) -> list[str]:
-    """The families of policies that begin like that."""
+    """The families of policies that begin with a word."""
     from floatgate.lists import policies
 
     return _listed(incomplete, dict.fromkeys(each["family"] for each in policies()))
 
 
 def code(incomplete: str) -> list[str]:
-    """The codes of warnings and errors that begin like that."""
+    """The codes of warnings and errors that begin with a word."""
     from floatgate.text.explained import ERRORS, WARNINGS
 
     return _listed(incomplete, [*WARNINGS, *ERRORS])
 
 
 def _listed(incomplete: str, names: Iterable[str]) -> list[str]:
-    """The names that the last of a comma list can become, with the list ahead of them."""
+    """The names that begin with the last of a comma list, after the list so far."""
     listed, comma, last = incomplete.rpartition(",")
     return [f"{listed}{comma}{name}" for name in names if name.startswith(last)]
 
 
 _WITH_EQUALS = {"--policy": policy, "--set": setting}
-"""Options whose values have a `=`, where bash cuts words."""
+"""Options whose values contain a `=`, at which bash cuts words."""
 
 
 def _behind_equals() -> list[str] | None:
-    """The answers to bash where such a value is completed behind its `=`, else None.
+    """The answers to bash if such a value is completed after its `=`, otherwise None.
 
-    Bash hands `victim=gr` over as three words, and puts the answer in the place of the last.
+    Bash passes `victim=gr` as three words, and puts the answer in place of the last.
     """
     words = os.environ["COMP_WORDS"].split("\n")[: int(os.environ["COMP_CWORD"]) + 1]
     match words:
@@ -129,7 +129,7 @@ def _behind_equals() -> list[str] | None:
 
 
 def answer(root: click.Command) -> bool:
-    """Answers a shell that asks how a command line can go on, if that is who called."""
+    """Answers a shell that asks for the continuation of a command line, if the caller is one."""
     asked = os.environ.get(_ASKED)
     if not asked:
         return False

@@ -1,7 +1,7 @@
 """Commands as functions whose annotations declare their arguments: a thin layer over click.
 
-Unused commands cost nothing. Functions become commands of click when they are looked at, and their
-modules are imported then.
+Unused commands cost nothing. A function becomes a command of click at the first access, and its
+module is imported then.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Command = Callable[..., None]
 class Option(NamedTuple):
     """The value of a flag. Without `flags` the flag has the name of its parameter.
 
-    `min` is the least number; `completes` says how a value can go on.
+    `min` is the least number; `completes` gives the continuations of a value.
     """
 
     flags: tuple[str, ...] = ()
@@ -47,7 +47,8 @@ class Option(NamedTuple):
 class Argument(NamedTuple):
     """A positional argument.
 
-    `completes` says how a value can go on; with `files`, the name of a file can stand there too.
+    `completes` gives the continuations of a value; with `files`, the name of a file is possible
+    too.
     """
 
     metavar: str | None = None
@@ -62,7 +63,7 @@ def option(*flags: str, **how: Any) -> Option:
 
 
 GREATEST = 2**63 - 1
-"""No whole number that anything takes is greater."""
+"""The greatest whole number that anything takes."""
 
 
 class _Number(click.ParamType[float]):
@@ -91,7 +92,7 @@ class _Number(click.ParamType[float]):
         return self.fail(f"expected {what}{least}, not `{value}`{meant}", param, ctx)
 
     def _meant(self, value: str) -> str:
-        """The number behind a short form such as `1k`, `2M`, `1e6` or `1,000`."""
+        """The number for a short form such as `1k`, `2M`, `1e6` or `1,000`."""
         found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:e(\d+))?([kmgKMG]?)", value.replace(",", ""))
         if not found:
             return ""
@@ -113,7 +114,7 @@ _TYPES: Mapping[type, Any] = {
 
 
 class _Formatter(click.HelpFormatter):
-    """Writes help as other pages are: as wide as the terminal, and no word is split."""
+    """Writes help like other pages: as wide as the terminal, with no word split."""
 
     def write_text(self, text: str) -> None:
         """Writes paragraphs; one that begins with a backspace has its own lines."""
@@ -133,7 +134,7 @@ class _Formatter(click.HelpFormatter):
     ) -> None:
         """Writes names and their descriptions; a long name has its description on the next line."""
         rows = [*rows]
-        # In a narrow terminal there would be no room for long words beside it.
+        # In a narrow terminal there would be no space for long words beside it.
         most = col_max if self.width >= _NARROW else col_max // 2
         column = min(max(len(name) for name, _ in rows), most) + col_spacing
         here, there = " " * self.current_indent, " " * (self.current_indent + column)
@@ -147,7 +148,7 @@ class _Formatter(click.HelpFormatter):
 
 
 _NARROW = 76
-"""Columns of help, below which it has two parts below each other."""
+"""The width of help in columns below which the description is printed on the next line."""
 
 
 class _Context(click.Context):
@@ -159,11 +160,11 @@ class _Command(click.Command):
 
     context_class = _Context
     last_words: Callable[[], str] | None = None
-    """Made when they are asked for."""
+    """They are made at the first access."""
     examples: Sequence[str] = ()
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the purpose of the command, and lines that can be typed."""
+        """Writes the purpose of the command, and lines that the user can type."""
         super().format_help_text(ctx, formatter)
         if self.examples:
             with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
@@ -177,7 +178,7 @@ class _Command(click.Command):
 
 
 class _Group(click.Group):
-    """Commands that are made when they are asked for."""
+    """Commands that are made at the first access."""
 
     context_class = _Context
 
@@ -222,7 +223,7 @@ class _Group(click.Group):
 
 
 _WHOLE = 1000
-"""Letters of a line that is not cut; click wraps it."""
+"""The letters of a line that is not cut; click wraps it."""
 
 
 class App:
@@ -253,7 +254,7 @@ class App:
 
 
 def ends_with(words: Callable[[], str]) -> Callable[[Command], Command]:
-    """A command whose help ends with some words."""
+    """A command whose help ends with additional words."""
 
     def told(command: Command) -> Command:
         command.last_words = words  # type: ignore[attr-defined]
@@ -320,7 +321,7 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
 
 
 def in_words(error: click.ClickException) -> InputError:
-    """The mistake in a command line, in the form of other errors."""
+    """A mistake in a command line, in the form of other errors."""
     said = error.format_message().rstrip(".")
     kind: type[InputError] = InputError
     context = error.ctx if isinstance(error, click.UsageError) else None
@@ -351,13 +352,13 @@ def in_words(error: click.ClickException) -> InputError:
 
 
 class _NoSuchCommandError(click.UsageError):
-    """A word stands where a command's name should."""
+    """A word in the place of a command's name."""
 
 
 def _listed(
     default: object, _context: click.Context, _of: click.Parameter, values: Sequence[Any]
 ) -> Any:
-    """Values as a list, or the default without any."""
+    """Values as a list, or the default if there are none."""
     return list(values) or default
 
 
@@ -368,7 +369,7 @@ def _complete(
     _of: click.Parameter,
     given: str,
 ) -> list[CompletionItem]:
-    """The words; ahead of them the mark for names of files, which shells add themselves."""
+    """The words. A mark for names of files comes first; shells add these names themselves."""
     from click.shell_completion import CompletionItem
 
     words = [CompletionItem(word) for word in completes(given)]
@@ -376,7 +377,7 @@ def _complete(
 
 
 def _kind(hint: Any) -> tuple[bool, type]:
-    """Whether there may be several, and the type of each."""
+    """Whether there may be several values, and the type of each."""
     if get_origin(hint) in (Union, types.UnionType):
         (hint,) = (each for each in get_args(hint) if each is not type(None))
     if get_origin(hint) is list:

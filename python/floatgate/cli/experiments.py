@@ -66,7 +66,7 @@ def sweep(
 ) -> None:
     """Make the missing runs of an experiment.
 
-    A sweep that was stopped, by Ctrl-C or otherwise, goes on where it was when it is started again.
+    A sweep that was stopped, by Ctrl-C or otherwise, is resumed by the same command.
     """
     from floatgate.cli.progress import RunsProgress
     from floatgate.cli.watch import watched

@@ -129,6 +129,7 @@ def lifetime(
         if result.folder is not None:
             print(f"\nResult: {result.folder}")
         sys.stdout.flush()
-        # The lifetime is printed; the ways to reach the target take runs of other drives.
+        # The lifetime is printed already. The changes that reach the target need runs of other
+        # drives.
         if advice and (found := lifetime_text.advised(search(), colour=colour)):
             print(f"\n{found}")

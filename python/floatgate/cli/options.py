@@ -160,7 +160,7 @@ def opens_files(command: Callable[..., None]) -> Callable[..., None]:
 def _with(
     command: Callable[..., None], own: Sequence[inspect.Parameter], more: Mapping[str, Any]
 ) -> Callable[..., None]:
-    """A command as `declare` is to see it: with its own parameters, and options after them."""
+    """A command in the form that `declare` expects: its own parameters, then options."""
     options = [
         inspect.Parameter(
             name,
@@ -202,7 +202,7 @@ def choices() -> str:
     """The built-in drives and generators, and the formats of files."""
 
     def paragraph(indent: str, text: str) -> str:
-        # Help stands two columns to the right.
+        # Help is indented by two columns.
         return filled(text, page_width() - 2, indent, " " * len(indent))
 
     def table(title: str, rows: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""How far a run or several have come: a line on standard error that is drawn anew on a terminal."""
+"""The progress of one run or several: a line on standard error that is drawn anew on a terminal."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ QUICK = 5.0
 """Seconds of processor time: without a terminal, a shorter stage prints nothing."""
 
 MANY = 1_000_000
-"""Requests, and records that are checked: several runs with fewer are quick. Others carry them out,
-so that the processor time of this process says little."""
+"""Requests, and records that are checked. Fewer are quick, even of several runs. Workers carry them
+out, so the processor time of this process shows little."""
 
 
 PAGES = 20
-"""Pages that are written before a run, for the time of one request."""
+"""Pages written before a run that take the time of one request."""
 
 SOON = 0.2
-"""Seconds of a stage after which its rate can be told."""
+"""Seconds of a stage after which its rate is known."""
 
 
 def stages(config: Mapping[str, Any]) -> list[str]:
@@ -48,7 +48,7 @@ def stages(config: Mapping[str, Any]) -> list[str]:
 
 
 class _Line:
-    """One line that is drawn anew; as a context, it has gone at the end.
+    """One line that is drawn anew. As a context, it is removed at the end.
 
     If standard error is not a terminal, each stage is printed once, on a line of its own, as soon
     as the command takes a while. With `as_json` a program reads the output, and no stage is
@@ -92,7 +92,7 @@ class Progress(_Line):
         self._candidate = ""
 
     def plan(self, find: Callable[[], Sequence[str]]) -> None:
-        """The stages to come: each line then says which of them it is, `2/3 ageing`.
+        """The stages to come. Each line then gives the number of its stage, `2/3 ageing`.
 
         Args:
             find: Gives the stages; it is not called if nothing is shown. The run itself reports
@@ -103,7 +103,7 @@ class Progress(_Line):
                 self._plan = list(find())
 
     def candidate(self, run: int, most: int, what: str) -> None:
-        """The run that begins now, and its place among all; a line where there is no terminal."""
+        """The run that begins now, and its number among all; a line if there is no terminal."""
         number = self._number("advice")
         said = f"{number}advice {run} of at most {most}: {what}"
         if self._lines:
@@ -117,7 +117,7 @@ class Progress(_Line):
         if not (self._on or self._lines):
             return
         if stage != self._stage:
-            # Its rate is its own: work before the first call has taken an unknown time.
+            # It has a rate of its own: work before the first call has taken an unknown time.
             self._stage, self._first, self._start = stage, done, time.monotonic()
         elapsed = time.monotonic() - self._start
         state = line(stage, done, total, now_ns, elapsed, self._first)
@@ -128,7 +128,7 @@ class Progress(_Line):
             if done and slow and elapsed >= SOON and not self._candidate:
                 self._tell(stage, state)
             return
-        # One line of a terminal, or it could not be drawn over; the bar goes first.
+        # One line of a terminal, because more could not be drawn over; the bar is dropped first.
         room = terminal_width() - 1
         drawn = self._candidate + state
         self._draw((drawn if len(drawn) <= room else _without_bar(drawn))[:room])
@@ -145,7 +145,7 @@ def _without_bar(line: str) -> str:
 
 
 class RunsProgress(_Line):
-    """Call it with the standing of a comparison; first it says which runs are repeated."""
+    """Call it with the standing of a comparison. It first lists the runs that are repeated."""
 
     _remade_told = False
 
@@ -176,7 +176,7 @@ class RunsProgress(_Line):
 
 
 class FramesProgress(_Line):
-    """Call it with codewords that were read, out of how many."""
+    """Call it with the number of codewords read, and their total."""
 
     def __call__(self, done: int, total: int) -> None:
         """Draws the line anew."""
@@ -191,7 +191,7 @@ class FramesProgress(_Line):
 def line(
     stage: str, done: int, total: int | None, now_ns: int, elapsed: float, first: int = 0
 ) -> str:
-    """The state of a run in words; `first` was done when its stage began to be watched.
+    """The state of a run in words; `first` is the work done when the stage was first seen.
 
     A stage ends with the next one: until then it has at most 99 %.
 

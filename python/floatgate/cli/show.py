@@ -47,7 +47,7 @@ def kept(where: Callable[[], str]) -> Iterator[None]:
 
 
 def place_of(result: Result) -> str:
-    """A sentence with the place of a stored result, if need be in the cache."""
+    """A sentence with the place of a stored result, which may be in the cache."""
     from floatgate import InputError
     from floatgate.runs.cache import cache
 

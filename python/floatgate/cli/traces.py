@@ -114,7 +114,7 @@ def convert(
 ) -> None:
     """Write WORKLOAD as a Parquet file, which every command reads back at once.
 
-    The file says where its requests come from; a stand-in stays one.
+    The file records the source of its requests; a stand-in stays one.
     """
     from floatgate.cli.progress import Progress
     from floatgate.words import number

@@ -1,4 +1,4 @@
-"""Pages that stay as long as somebody looks at them."""
+"""Pages that stay until the user closes them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class MistakeError(Exception):
 
 
 class Part(NamedTuple):
-    """The settings of a choice: all that a run needs, or some of it."""
+    """The settings of a choice: all that a run needs, or some of them."""
 
     drive: str | None = None
     workload: str | None = None
@@ -35,7 +35,7 @@ class Part(NamedTuple):
     flow: Mapping[str, str] = {}
 
     def with_(self, other: Part) -> Part:
-        """This and, on top of it, another one."""
+        """These settings, with others on top."""
         return Part(
             other.drive or self.drive,
             other.workload or self.workload,
@@ -46,7 +46,7 @@ class Part(NamedTuple):
         )
 
     def of_flows(self) -> Part:
-        """The same with its flows as its workload, if it has some."""
+        """The same, with its flows as its workload, if it has flows."""
         return self._replace(workload=flows(self.flow), flow={}) if self.flow else self
 
 
@@ -58,14 +58,14 @@ class Choice(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """One thing of a run, and the choices for it."""
+    """One part of a run, and the choices for it."""
 
     name: str
     choices: tuple[Choice, ...]
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """A block's keys over those of another one; tables are merged key by key, once."""
+    """A block's keys over those of another one. Tables are merged key by key, one level deep."""
     result = dict(below)
     for key, value in above.items():
         old = result.get(key)
@@ -169,7 +169,7 @@ def _named(kind: str, value: Any, folder: Path) -> Axis:
 
 
 def _found(name: str, folder: Path) -> str:
-    """A file that lies as seen from the experiment's folder; anything else as it is."""
+    """A path as seen from the experiment's folder if it is a file; anything else unchanged."""
     if any(mark in name for mark in "/\\.") and not os.path.isabs(name):
         path = folder / name
         return str(path) if path.exists() else name
@@ -220,7 +220,7 @@ def _choices(path: tuple[str, ...], value: Any, *, labelled: bool) -> list[tuple
 
 
 def _text(value: Any) -> str:
-    """A value as the engine reads it, after `KEY=`."""
+    """A value as the engine reads it after `KEY=`."""
     return value if isinstance(value, str) else inline(value)
 
 

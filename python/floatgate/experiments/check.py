@@ -113,7 +113,7 @@ CASE = {
 
 
 class Place(NamedTuple):
-    """The place of the keys of a block: in it, or above all blocks."""
+    """The place of the keys of a block: in the block, or above all blocks."""
 
     data: Mapping[str, Any]
     block: int | None
@@ -143,7 +143,7 @@ def read(path: str | os.PathLike[str]) -> str:
 
 
 def parsed(text: str, name: str) -> tuple[dict[str, Any], Text]:
-    """A file's content, and where its lines are.
+    """A file's content, and the lines of its keys.
 
     Raises:
         ConfigError: It is not TOML.
@@ -156,7 +156,7 @@ def parsed(text: str, name: str) -> tuple[dict[str, Any], Text]:
 
 
 def plain(value: Any) -> Any:
-    """A value of Python as it would be after a file was read: tables, lists, texts and numbers."""
+    """A value of Python in the form that a file would give: tables, lists, texts and numbers."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if hasattr(value, "_asdict"):
@@ -175,7 +175,7 @@ def plain(value: Any) -> Any:
 
 
 def mistakes(data: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Mistakes in keys and in the kinds of their values."""
+    """Mistakes in keys and in the types of their values."""
     if data.get("schema") != SCHEMA:
         given = data.get("schema")
         said = (

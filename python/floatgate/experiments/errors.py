@@ -9,7 +9,7 @@ from floatgate.engine import ConfigError
 from floatgate.experiments.toml import Path
 
 CODE = "experiment::entry"
-"""Of all of them: the line says more than a kind would."""
+"""For all of them: the line says more than the kind would."""
 
 
 class Mistake(NamedTuple):
@@ -28,7 +28,7 @@ class Text(NamedTuple):
     lines: Mapping[Path, int] = {}
 
     def line(self, path: Path) -> int | None:
-        """The line of a value, or of the nearest that holds it."""
+        """The line of a value, or of the nearest table that holds it."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path)
@@ -66,7 +66,7 @@ class Text(NamedTuple):
 
 
 def spelled(path: Path) -> str:
-    """A path as one would write it.
+    """A path as a person would write it.
 
     >>> spelled(("runs", 0, "set", "ftl.spare-factor"))
     'runs[0].set."ftl.spare-factor"'

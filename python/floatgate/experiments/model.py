@@ -29,11 +29,11 @@ class Published(NamedTuple):
     `measure` is a short name, the path of a number in the result, or a function of one. `where`
     selects runs by names, each with a value or a list of them. With `against`, each run is compared
     with the run that differs only in this. `form` is `value`, `change` (`-0.15` for 15 % less),
-    `ratio` or `speed-up` (the other's over ours, less one). Of several runs, `over` takes the
-    `mean`, `median`, `least`, `most` or `sum`; real traces and stand-ins of traces are never taken
-    together. Runs with less than `least` of something (a path of the result: the least number
-    there) are left out. A number beyond `span` counts as missing. `value` may be a relation
-    (`at most 0.01`). `tolerance` is a share of it within which ours is to lie. `kind` is one of
+    `ratio` or `speed-up` (the other's over ours, less one). If there are several runs, `over` takes
+    the `mean`, `median`, `least`, `most` or `sum`; real traces and stand-ins are never taken
+    together. `least` has minimum values by path of the result; runs below one are left out. A
+    number beyond `span` counts as missing. `value` may be a relation (`at most 0.01`). `tolerance`
+    is the allowed difference, as a share of the value. `kind` is one of
     `floatgate.report.verdicts.KINDS`. Claims of one `fact` are readings of one number or relation,
     which counts once. A statement has a `text` and no `measure`.
     """
@@ -57,7 +57,7 @@ class Published(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """One run of an experiment. `names` has all that the experiment names, by axis."""
+    """One run of an experiment. `names` has all names of the experiment, by axis."""
 
     part: Part
     names: Mapping[str, str]
@@ -65,7 +65,7 @@ class Planned(NamedTuple):
 
 
 class Experiment:
-    """An experiment file. `floatgate.Experiment` is one that makes its runs by itself.
+    """An experiment file. `floatgate.Experiment` is one whose runs it makes itself.
 
     Raises:
         ConfigError: Every mistake in it, with lines if it comes from a file.
@@ -140,7 +140,7 @@ class Experiment:
 
     @property
     def measures(self) -> list[str]:
-        """The numbers that are looked at first."""
+        """The numbers to show first."""
         return list(self.data.get("measures", ()))
 
     @property
@@ -272,7 +272,7 @@ class Experiment:
 def _with_workloads(
     block: Mapping[str, Any], others: Mapping[str, str], above: Any = ()
 ) -> dict[str, Any]:
-    """A block with further workloads ahead of its own, or those above it, if it asks for them."""
+    """A block with further workloads ahead of its own, if it asks for them."""
     own = block.get("workload", above)
     if isinstance(own, str):
         own = [own]

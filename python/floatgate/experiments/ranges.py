@@ -35,7 +35,7 @@ def is_range(value: object) -> bool:
 def expand(given: Mapping[str, Any]) -> list[int | float | str]:
     """The values of a range, both ends included.
 
-    `steps` is the number of values. They are evenly apart or, with `scale = "log"`, each is the
+    `steps` is the number of values. They are evenly spaced or, with `scale = "log"`, each is the
     same multiple of the one before. `by` is their distance, and `factor` the multiple. Without any
     of these, they are consecutive whole numbers. Ends may have a unit.
 
@@ -66,7 +66,7 @@ def expand(given: Mapping[str, Any]) -> list[int | float | str]:
         raise RangeError(f"a range has only one of {', '.join(how)}", how[1])
     if "scale" in given and ("steps" not in given or given["scale"] not in ("linear", "log")):
         raise RangeError('`scale` says how `steps` lie, "linear" or "log"', "scale")
-    # Twenty digits before the point, and more than twelve behind it.
+    # Twenty digits before the point, and more than twelve after it.
     with localcontext(prec=50):
         values = _values(first.value, last.value, how[0] if how else None, given)
         return [_plain(value, first.unit) for value in values]
@@ -110,7 +110,7 @@ def _until(last: Decimal, value: Decimal, step: Any) -> list[Decimal]:
 
 
 def _rounded(value: Decimal) -> Decimal:
-    """Six digits, or a whole number where that is as near."""
+    """Six digits, or a whole number if that is as near."""
     digits = 5 - math.floor(math.log10(value))
     return round(value, digits) if digits > 0 else Decimal(round(value))
 
@@ -126,7 +126,7 @@ def _number(key: str, given: object) -> _Number:
 
 
 def _in_reach(key: str, value: Decimal) -> Decimal:
-    """A number with which a range can be reckoned: no setting is greater, or finer."""
+    """A number in the range of settings; none is greater, or finer."""
     if value and not Decimal("1e-12") <= abs(value) < 2**64:
         raise RangeError(f"`{key}` must be 0, or from 1e-12 to 2^64, not {value}", key)
     return value

@@ -1,4 +1,4 @@
-"""A table as TOML, and the way to a value in one."""
+"""A table as TOML, and the path to a value in one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 Path = tuple[str | int, ...]
-"""The way to a value: keys, and positions in lists."""
+"""The path to a value: keys, and positions in lists."""
 
 
 def written(table: Mapping[str, Any]) -> str:
@@ -46,7 +46,7 @@ def _is_tables(value: object) -> bool:
 
 
 def inline(value: object) -> str:
-    """A value in one line, texts of several lines excepted.
+    """A value in one line, except texts of several lines.
 
     >>> inline({"rate": "333MT/s", "width-bits": 8}), inline([1, 0.25, True])
     ('{ rate = "333MT/s", width-bits = 8 }', '[1, 0.25, true]')

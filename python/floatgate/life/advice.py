@@ -1,4 +1,4 @@
-"""The means to reach a life: throttling and its price, or more spare space, or more flash."""
+"""The means to reach a life: throttling and its cost, more spare space, or more flash."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Candidates = Callable[[int, int, str], object]
 
 YEAR = 365 * 86_400.0
 MOST_SPARE = 0.5
-"""A drive that exports less than this of its flash is not looked for."""
+"""The least share of its flash that a searched drive exports."""
 MOST_FLASH = 8
-"""Nor is a drive with more than this multiple of its flash."""
+"""The most flash of a searched drive, as a multiple of its own."""
 SPARE_STEP = 0.01
-"""How exactly the least spare factor is found."""
+"""The accuracy of the least spare factor."""
 BLOCKS_STEP = 0.02
-"""How exactly the least number of blocks is found, as a share of it."""
+"""The accuracy of the least number of blocks, as a share of it."""
 BEYOND = 1.25
 """The most blocks that are tried, as a multiple of those that the target needs by the endurance of
 the drive's own flash."""
@@ -48,7 +48,7 @@ class Advice(Value):
 
 
 class _Drive(NamedTuple):
-    """A drive that may be run."""
+    """A drive that the search may run."""
 
     spare_factor: float
     blocks_per_plane: int
@@ -63,7 +63,7 @@ class _Range(NamedTuple):
 
     @property
     def runs(self) -> int:
-        """How many of them are run at most to find the least that does."""
+        """The most drives that are run to find the least that reaches the target."""
         return len(self.drives).bit_length()
 
 
@@ -104,8 +104,8 @@ def advise(
     """Finds changes that make a drive reach its target life, by runs of other drives.
 
     Throttles are advanced to the target by `fast_forward`, with the write amplification and page
-    times of `result`. Over-provisioning and capacity are searched: every drive that is looked at
-    runs the whole workload, because its write amplification is its own.
+    times of `result`. Over-provisioning and capacity are searched. Every drive of the search runs
+    the whole workload, because each has its own write amplification.
 
     Args:
         result: The result of `floatgate.lifetime` for the same arguments. If that reaches its
@@ -122,8 +122,8 @@ def advise(
         **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
-        `reached`, None where `result` names no years; and where it is not, `why` nothing can be
-            said, or `throttles`, `over_provisioning` and `capacity`.
+        `reached`, which is None if `result` gives no years. If it is false: `throttles`,
+            `over_provisioning` and `capacity`, or `why` there is no answer.
 
     Raises:
         InputError: As `floatgate.run` does.
@@ -157,7 +157,7 @@ class _Search:
         free = [word for word in words if not word.startswith("throttle=")]
         self.policy: Policies = free if throttled else policy
         self.settings = pairs(set)
-        # A drive has one capacity: keys that set another than the tried one are removed.
+        # A drive has one capacity, so keys that set another than the tried one are removed.
         self._kept = [each for each in self.settings if not each.startswith(_CAPACITIES)]
         self.seed = seed
         self.progress = progress
@@ -188,7 +188,7 @@ class _Search:
         try:
             demand = self.demand()
         except InputError as error:
-            # A drive that is written as fast as it can has no rate of its own to compare at.
+            # A drive that is written as fast as it can has no rate at which to compare.
             return found | {"why": str(error)} | nothing
         throttles = list(self.throttles(demand))
         searches = self.over_provisioning(years), self.capacity(years)
@@ -202,14 +202,14 @@ class _Search:
         }
 
     def years(self, result: Result) -> float | None:
-        """The life that counts, of a range the least; infinite where rest heals everything.
+        """The life that counts: the least of a range; infinite if rest heals everything.
 
-        None where it is not known.
+        None if it is not known.
         """
         return self._years(result, "low")
 
     def most_years(self) -> float:
-        """The same of the drive itself, of a range the greatest."""
+        """The same for the drive itself: the greatest of a range."""
         years = self._years(self.base, "high")
         return inf if years is None else years
 
@@ -228,7 +228,7 @@ class _Search:
 
     @property
     def waf(self) -> float:
-        """The write amplification that counts, of a range the greatest."""
+        """The write amplification that counts: the greatest of a range."""
         found = self.base.lifetime.range
         return float(self.base.waf if found is None else found.waf.high)
 
@@ -246,7 +246,7 @@ class _Search:
     # ── Throttles ────────────────────────────────────────────────────────────────────────────────
 
     def throttles(self, demand: pl.DataFrame) -> Iterator[dict[str, Any]]:
-        """Each throttle that keeps the target, and its cost."""
+        """Each throttle that reaches the target, and its cost."""
         names = ["static", "dynamic"]
         if self.recovery is not None:
             names.append(f"ready:recovery={self.recovery}")
@@ -300,7 +300,8 @@ class _Search:
         if least > MOST_FLASH:
             why = f"even without moving a page it would take {least:,.0f} times the flash"
             return _Range([], why)
-        # Fewer moved pages at best, and as many as now at worst; a little more, as states differ.
+        # Fewer moved pages at best, and as many as now at worst. A little more is added, because
+        # states differ.
         most = ceil(BEYOND * own * self.target / years)
         blocks, drives = max(own + 1, ceil(own * least)), []
         while blocks <= most:
@@ -316,7 +317,7 @@ class _Search:
         return float(self.base.waf) * float(program.host) / float(program.total)
 
     def least(self, search: _Range) -> dict[str, Any]:
-        """The first drive of a range that reaches the target: more of it is never worse."""
+        """The first drive of a range that reaches the target. More of the same is never worse."""
         found: _Tried | str = search.beyond
         low, high = 0, len(search.drives)
         while low < high:
@@ -325,7 +326,7 @@ class _Search:
             try:
                 result = self._run(drive)
             except InputError as error:
-                # Too much for the workload or the geometry: less may do.
+                # Too much for the workload or the geometry: less may be valid.
                 found, high = f"{drive.name} cannot be tried: {_first_line(error)}", middle
                 continue
             years = self.years(result)

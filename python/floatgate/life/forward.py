@@ -40,9 +40,9 @@ def fast_forward(
 ) -> FastForward:
     """Advances a new drive to the requested lifetime, under a workload that repeats.
 
-    The throttle works as in a run, period by period; delayed writes come later (host mode
+    The throttle works as in a run, period by period. Delayed writes come later (host mode
     `shifted`), in the same order. Wear is the mean of all blocks. `docs/fast-forward.md` lists the
-    exact parts, and the error against a life in every detail.
+    exact parts, and the error against a fully simulated life.
 
     >>> import floatgate
     >>> life = floatgate.fast_forward("ready-32g", demand=2e6, waf=2.0, target="30d")
@@ -114,7 +114,7 @@ def demand_per_second(
 ) -> pl.DataFrame:
     """The bytes that a workload writes in each second, from its first request to its last.
 
-    To go through a long workload once, and forward many drives or policies under it.
+    Use it to read a long workload once, and to fast-forward many drives or policies under it.
 
     Args:
         drive: The name of a preset, or a drive file (TOML): whose pages count, and into which
@@ -149,7 +149,7 @@ def demand_per_second(
 def _columns(
     demand: float | Sequence[float] | pl.DataFrame,
 ) -> tuple[list[float], list[float] | None]:
-    """Bytes of each second, and pages where they are known."""
+    """Bytes of each second, and pages if they are known."""
     import polars as pl
 
     if isinstance(demand, pl.DataFrame):
@@ -169,7 +169,7 @@ class FastForward(Value):
     """The result of a fast-forward.
 
     The numbers of the JSON value are attributes: `life.programmed_bytes`, `life.delay.stops`. A
-    part that does not exist, `worn_out` of a drive that lasts for example, is None.
+    part that does not exist is None, for example `worn_out` of a drive that lasts.
     """
 
     def __repr__(self) -> str:
@@ -179,7 +179,7 @@ class FastForward(Value):
     def over_time(self) -> pl.DataFrame:
         """One row per span: its begin, its rate, the mean delay of a page, the share of stops.
 
-        The delay is in ns, null where nothing was written; stops are times when writes waited for
+        The delay is in ns, null if nothing was written. Stops are times when writes waited for
         capacity.
         """
         import polars as pl
@@ -190,13 +190,13 @@ class FastForward(Value):
         return pl.DataFrame({"begin_seconds": [width * i for i in range(rows)]} | series)
 
     def epochs_table(self) -> pl.DataFrame:
-        """One row per epoch of a dynamic throttle, the first ones: as planned, and as it went."""
+        """One row per epoch of a dynamic throttle, the first ones: as planned, and as it was."""
         import polars as pl
 
         return pl.DataFrame(self.data["epochs"], infer_schema_length=None)
 
     def delay_distribution(self) -> pl.DataFrame:
-        """Points of the distribution of page delays: ns, and the share of pages with no more."""
+        """Points of the distribution of page delays: ns, and the share of pages up to it."""
         import polars as pl
 
         points = self.data["delay"]["page_delay_ns"]["below"]

@@ -34,7 +34,7 @@ def lifetime(
     progress: Callable[[str, int, int | None, int], object] | None = None,
     **reading: Unpack[Reading],
 ) -> Result:
-    """Runs a workload on a drive, and gives the years and bytes until the drive is worn out.
+    """Runs a workload on a drive, and estimates the years and bytes until the drive is worn out.
 
     The drive is full and aged by the workload itself (`precondition.fill = "full"`, `age =
     "workload"`), unless its file says how it ages or the settings say otherwise. Then one pass over
@@ -84,7 +84,7 @@ def lifetime(
             resolve(drive, policy=policy, set=[f"{MODEL}=on", *settings], seed=seed)
             settings.insert(0, f"{MODEL}=on")
     except (ConfigError, ConflictError) as error:
-        # Without it the drive was right: so it is the model that does not fit the drive.
+        # Without this setting the drive was valid, so the model does not fit the drive.
         unmodelled = str(error).partition("\n")[0].partition("]: ")[2] or str(error)
     settings += in_use(resolved["precondition"]["age"], own)
     rules = [[], *([f"{BEYOND}={rule}"] for rule in ("compact", "wrap"))]
@@ -111,7 +111,7 @@ def lifetime(
 
 
 def _keys(settings: list[str]) -> set[str]:
-    """The keys that settings are about.
+    """The keys that settings set.
 
     >>> _keys(["a.b=1", "c = 2"]) == {"a.b", "c"}
     True

@@ -1,1 +1,1 @@
-"""A drive that programs can mount: serving it, and speaking to it while it is served."""
+"""A drive that programs can mount: serving it, and controlling it while it is served."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 _SECONDS = 30.0
-"""The longest time of an answer, however it comes."""
+"""The longest time of an answer, over all its parts."""
 
 _LONGEST = 1 << 20
 """Bytes of an answer, at most."""
@@ -38,8 +38,8 @@ _STATUS: dict[str, Any] = {
     "free_blocks": 0, "unsafe_bytes": 0, "power_cuts": 0, "media_errors": 0, "host_full": 0,
     "clients": 0,
 }  # fmt: skip
-"""The keys of the answer to `status`. A number stands for numbers, and None for one that may be
-null.
+"""The keys of the answer to `status`. A number stands for a number, and None for a value that may
+be null.
 """
 
 _SMART = dict.fromkeys(
@@ -83,7 +83,7 @@ class Control:
         self._socket.close()
 
     def status(self) -> dict[str, Any]:
-        """How the drive stands; everything counts from the start of the server."""
+        """The state of the drive; everything counts from the start of the server."""
         return self._ask("status", _STATUS)
 
     def smart(self) -> dict[str, Any]:
@@ -91,15 +91,15 @@ class Control:
         return self._ask("smart", _SMART)
 
     def fail_reads(self, offset: int, size: int) -> None:
-        """Lets every read fail that touches `size` bytes from byte `offset` on."""
+        """Lets every read fail that touches any of `size` bytes from byte `offset` on."""
         self._ask("fault", {"faults": 0}, offset=offset, bytes=size)
 
     def heal(self) -> None:
-        """Lets no read fail any more."""
+        """Lets reads succeed again."""
         self._ask("heal", {"faults": 0})
 
     def cut_power(self) -> None:
-        """Takes the power away and brings it back: clients are cut off, unsafe data are lost."""
+        """Cuts the power and restores it: clients are disconnected, unsafe data are lost."""
         self._ask("power-cut", {"power_cuts": 0})
 
     def _ask(self, what: str, known: dict[str, Any], **more: int) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def _misfits(value: Any, known: Any, path: str) -> Iterator[str]:
 
 
 def _is_count(value: object, least: int) -> bool:
-    """Whether it is a number that something can be counted or measured with."""
+    """Whether it is a number, and neither infinite nor not-a-number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return least <= value < 2**64

@@ -111,8 +111,8 @@ def serve(
 def begins_full(drive: str | PathLike[str], policy: Policies = (), set: Settings = ()) -> bool:
     """Whether a preset is served full, because it would fill only the pages that a workload reads.
 
-    The reads of a live drive are unknown beforehand. A drive file, or a setting, that asks for
-    them is refused.
+    The reads of a live drive are not known beforehand. A drive file, or a setting, that needs them
+    is refused.
     """
     given = pairs(set)
     if str(drive) not in drives() or any(one.startswith("precondition.fill") for one in given):
@@ -144,7 +144,10 @@ def slowdown_of(clock: str) -> float | None:
 
 @contextmanager
 def _stoppable() -> Iterator[engine.Stop]:
-    """Something that SIGTERM and the first Ctrl-C set; the second Ctrl-C ends it at once."""
+    """An event that SIGTERM and the first Ctrl-C set.
+
+    The second Ctrl-C ends the process at once.
+    """
     stop = engine.Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -1,4 +1,4 @@
-"""How fast the included drives are, and how much can be written to them: measured, and shipped.
+"""The measured speed and endurance of the included drives, as shipped.
 
 `make measure-drives` runs `scripts/measure_drives.py`, which writes `drives.json`. Nothing here
 runs a drive. Each entry has the digest of the drive that it was measured on.

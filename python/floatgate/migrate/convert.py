@@ -100,7 +100,7 @@ def _of_theirs(error: str, text: str, converted: Converted) -> str:
 
 
 def _words(path: str) -> str:
-    """The last word of a key, as sentences have it."""
+    """The last word of a key, as used in sentences."""
     return path.rpartition(".")[2].replace("-", " ")
 
 

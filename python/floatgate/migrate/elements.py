@@ -3,8 +3,8 @@
 MQSim's parser (rapidxml without any flag) does not compare the names of closing tags. It allows
 blank lines and comments anywhere, and takes the first text of an element as its value. This reader
 does the same and reports each departure from XML, so that files that MQSim runs are read. It
-expands no entities but the five of XML and characters by number, and its depth and number of
-elements are bounded.
+expands no entities but the five of XML and characters by number, and it limits depth and number of
+elements.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Element(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The elements of a file, and its differences to XML, each with its line."""
+    """The elements of a file, and its departures from XML, each with its line."""
 
     elements: list[Element]
     notes: list[tuple[int, str]]
 
 
 class XmlError(ValueError):
-    """A text that MQSim could not read either, with the line."""
+    """A text that MQSim cannot read either, with the line."""
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(why)

@@ -23,8 +23,8 @@ PALETTES = {
         "#f0e37a", "#cef2ff", "#b8463f", "#9aa02e", "#d9c1ff",
     ),
 }  # fmt: skip
-"""Colours of lines and bars by theme. They differ for readers who see no red or no green as well,
-the first six most: `tests/test_colours.py` measures it."""
+"""Colours of lines and bars by theme. Readers who see no red or no green can tell them apart as
+well, the first six best: `tests/test_colours.py` measures it."""
 
 _PACKAGES = ("altair", "jinja2", "vl_convert")
 
@@ -43,7 +43,7 @@ def need_packages(what: str = "a page with plots") -> None:
 
 
 def check(path: Path) -> None:
-    """Before any work: whether a page could be written here. Makes nothing.
+    """Checks before any work whether a page could be written here. Makes nothing.
 
     Raises:
         InputError: A package of the extra `report` is missing, or the path cannot be a file.
@@ -77,8 +77,8 @@ def write(path: Path, content: str | bytes) -> Path:
 def render(template: str, **values: object) -> str:
     """A page from a template of this package, such as `report/page.html`.
 
-    Templates extend `pages/base.html`, which draws `specs`, one in each element `.plot`; with
-    `plots=False` it leaves the program that does so out. With `nonce`, that of the answer that
+    Templates extend `pages/base.html`, which draws `specs`, one in each element `.plot`. With
+    `plots=False` it leaves out the program that draws them. With `nonce`, that of the answer that
     serves the page, its scripts and styles carry it.
     """
     bundle = _bundle() if values.get("plots", True) is not False else ""

@@ -10,11 +10,11 @@ from typing import NamedTuple
 SHAPES_RESULTS = False
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The first one is inside the converter, so figures are measured alike on every machine."""
+"""A font inside the converter comes first, so figures are measured alike on every machine."""
 
 
 class Words(NamedTuple):
-    """Some words as they are set: their size in points, their weight and fonts as in SVG."""
+    """Some words as they are set: their size in points, and their weight and fonts as in SVG."""
 
     text: str
     size: float

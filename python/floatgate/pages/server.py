@@ -110,7 +110,10 @@ class _Http(ThreadingHTTPServer):
             self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A reader who has gone is nobody's mistake; any other error is ours, and told."""
+        """A reader who has disconnected is not an error.
+
+        Any other error is ours, and is reported.
+        """
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 
@@ -167,4 +170,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing: the terminal belongs to the command."""
+        """Prints nothing: the terminal belongs to the command."""

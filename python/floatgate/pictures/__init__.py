@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SHAPES_RESULTS = False
 
 CELLS = 1 << 17
-"""The most blocks shown one by one; of larger drives, neighbours of a plane share a cell."""
+"""The most blocks shown one by one. In larger drives, neighbours of a plane share a cell."""
 
 ROWS = 3_000_000
 """The most changes of blocks that a page holds; beyond, every second instant is left out."""
@@ -138,7 +138,7 @@ def _picture(
 
 
 def _slots(blocks: pl.DataFrame, pages: int) -> dict[str, int]:
-    """The slots of a block of each mode: as many as one of them ever held, or all pages."""
+    """The slots of a block of each mode: the most that one ever held, or all pages."""
     import polars as pl
 
     most = blocks.group_by("mode").agg(pl.col("written_slots").max())
@@ -147,7 +147,7 @@ def _slots(blocks: pl.DataFrame, pages: int) -> dict[str, int]:
 
 
 def _whole(column: pl.Series) -> NDArray[np.uint32]:
-    """Numbers, the greatest where there is none."""
+    """Numbers, with the greatest value for absent ones."""
     found: NDArray[np.uint32] = column.fill_null((1 << 32) - 1).to_numpy()
     return found
 
@@ -165,7 +165,7 @@ def _packed(values: NDArray[Any], kind: str) -> str:
 
 
 def _thinned(blocks: pl.DataFrame, occupancy: pl.DataFrame, rows: int) -> pl.DataFrame:
-    """Fewer instants, until there are no more rows than that. The last is always kept."""
+    """Drops instants until there are at most that many rows. The last one is always kept."""
     import polars as pl
 
     while blocks.height - blocks.filter(pl.col("at_ns") == 0).height > rows:
@@ -187,7 +187,7 @@ def _thinned(blocks: pl.DataFrame, occupancy: pl.DataFrame, rows: int) -> pl.Dat
 
 
 def _grouped(blocks: pl.DataFrame, count: int, group: int) -> pl.DataFrame:
-    """Cells of several blocks: numbers are means, words those of the first block."""
+    """Cells of several blocks: numbers are means, words are those of the first block."""
     import numpy as np
     import polars as pl
 
@@ -240,7 +240,7 @@ def _busy(occupancy: pl.DataFrame) -> dict[str, Any]:
 
 
 def _policies(result: Result) -> str:
-    """The policies that are not the usual ones, in words."""
+    """The policies that differ from the usual ones, in words."""
     named = []
     for family, policy in result.data["provenance"]["config"]["policies"].items():
         name = policy["name"] if isinstance(policy, dict) else policy

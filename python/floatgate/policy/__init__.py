@@ -157,7 +157,7 @@ class Policy:
         return None
 
     def on_timer(self, planes: Sequence[Plane], now_ns: int) -> Plan | None:
-        """Returns the plan, now that the time has come; None: nothing.
+        """Returns the plan at the requested time; None: nothing to do.
 
         From here on `next_timer` must return a later time.
 
@@ -200,7 +200,7 @@ class Cost(Policy, ABC):
         return False
 
     def rewrite(self, lpn: int) -> bool:
-        """Returns whether a page that `follow` marked still is worth it, now that its die is idle.
+        """Returns whether a page that `follow` marked is still worth it, when its die is idle.
 
         By default every marked page is written anew.
         """
@@ -209,7 +209,7 @@ class Cost(Policy, ABC):
     def queues(self) -> str:
         """Returns which waiting operations are counted for `level`: `all`, `die` or `none`.
 
-        Others are 0 then, and the run is faster.
+        The other counts are then 0, and the run is faster.
         """
         return "all"
 
@@ -223,7 +223,7 @@ class Cost(Policy, ABC):
         """The future reads of each page, if you define this. The workload is then read twice."""
 
     def is_ideal(self) -> bool:
-        """Returns whether all reads and programs take the time of their cheapest level: a bound."""
+        """Returns whether reads and programs all take the time of their cheapest level: a bound."""
         return False
 
     def dram_bits_per_page(self) -> int:
@@ -262,9 +262,9 @@ class Throttle(Policy, ABC):
 
 
 class ReadDisturb(Policy, ABC):
-    """Family read-disturb: what moves where when a block nears its read limit?
+    """Family read-disturb: which pages move, and where to, when a block nears its read limit?
 
-    Modes that hold less (`low`) are not at hand here: see docs/extending.md.
+    Modes that hold less (`low`) are not available here: see docs/extending.md.
 
     >>> class Refresh(ReadDisturb):
     ...     def limit(self, mode: str) -> int:
@@ -341,8 +341,8 @@ class ReadDisturb(Policy, ABC):
 class PageChoice(Policy, ABC):
     """Family page-choice: which page of the open block takes a write?
 
-    Works where `mango` does. Only host writes are asked about: garbage collection that passed over
-    as many pages as it wins would never end.
+    It works on the drives on which `mango` does. It is asked about host writes only: garbage
+    collection that passed over as many pages as it gains would never end.
 
     >>> class UrgentOnFirstBits(PageChoice):
     ...     def attach(self, drive: Drive) -> None:
@@ -358,10 +358,11 @@ class PageChoice(Policy, ABC):
 
         Args:
             write: The write; its queues are not counted.
-            point: Where it goes if nobody looks further. The page must be `point.page` or a later
-                one; those between, `point.may_pass` at most, are given up until the block is
-                erased. None: the first page of another block, if `point.may_open`; the rest of
-                this one is given up. At most half of a plane's spare pages are given up at a time.
+            point: The place of the write if the policy makes no choice. The page must be
+                `point.page` or a later one. Pages in between, at most `point.may_pass`, are given
+                up until the block is erased. None: the first page of another block, if
+                `point.may_open`; the rest of this block is given up. At most half of a plane's
+                spare pages are given up at a time.
         """
 
     def learn_times(self, program: Sequence[int]) -> None:
@@ -375,18 +376,18 @@ class PageChoice(Policy, ABC):
         """The number of the first of them; the others follow."""
 
     def stream(self, to: int, high_priority: bool) -> int:
-        """Returns the stream of a host write that is meant for `to`: that, or one of its own."""
+        """Returns the stream of a host write that is meant for `to`: `to`, or one of its own."""
         return to
 
     def urgent_stream(self) -> int | None:
-        """Returns that of its streams which only urgent writes go to, if there is one.
+        """Returns the one of its streams that takes only urgent writes, if there is one.
 
         Asked once, after `learn_streams`.
         """
         return None
 
     def gc_pick(self) -> str | None:
-        """Returns which free block garbage collection opens, as `Stream.pick`; None: the oldest."""
+        """Returns how garbage collection picks a free block, as `Stream.pick`; None: oldest."""
         return None
 
     def spare_slots(self, drive: Drive) -> int:
@@ -399,7 +400,7 @@ class Coding(Policy, ABC):
 
     Blocks of mode `full` hold plain bits. Those of mode `wom1` hold the first generation of a
     write-once code, and may be written a second time (`wom2`) before they are erased. A policy that
-    uses the code works where `wom` does.
+    uses the code works on the drives on which `wom` does.
 
     >>> class ForWornBlocks(Coding):
     ...     def write_once(self) -> bool:
@@ -414,9 +415,9 @@ class Coding(Policy, ABC):
     def next_life(self, block: Block) -> str:
         """Returns the mode of a block's next life: `full`, or `wom1` or `wom2`.
 
-        Asked when the block closes (to rank it as a victim) and when it is reclaimed. `wom2` is
-        for a block of mode `wom1` that is written to its end: its pages outside the second
-        generation stay, and it is not erased.
+        Asked when the block closes (to rank it as a victim) and when it is reclaimed. `wom2` is for
+        a block of mode `wom1` that is written to its end. Its pages outside the second generation
+        stay, and it is not erased.
         """
 
     def first_life(self, block: int) -> str:
@@ -441,9 +442,9 @@ class Victim(Policy, ABC):
     def choose(self, plane: Plane, demand: str, random: Random) -> SupportsIndex:
         """Returns one of `plane.blocks`: its valid pages move, and it is erased.
 
-        Asked once for each block, and only when one of them gains something. A block that gains
-        nothing may be chosen now and then; after many in a row the drive takes the one that gains
-        most, and counts it as `overridden`.
+        Asked once for each block, and only if one of them gains something. The policy may now and
+        then choose a block that gains nothing. After many in a row the drive takes the one that
+        gains most, and counts it as `overridden`.
 
         Args:
             plane: The blocks of one plane that may be reclaimed.
@@ -479,10 +480,10 @@ class Placement(Policy, ABC):
 
     @abstractmethod
     def spread(self, lpn: int) -> SupportsIndex:
-        """Returns a plane for data that was there before the run: evenly, with any load."""
+        """Returns a plane for data from before the run: spread evenly, without regard to load."""
 
     def is_free(self) -> bool:
-        """Returns whether a page may go to any plane; False: only where `spread` puts it."""
+        """Returns whether a page may go to any plane; False: only to that of `spread`."""
         return True
 
 
@@ -499,7 +500,7 @@ class Wear(Policy, ABC):
 
     @abstractmethod
     def balance(self, plane: Plane, blocks: Plane, erased: int) -> Plan | None:
-        """Returns the plan, now that a block was erased; None: nothing.
+        """Returns the plan after the erase of a block; None: nothing to do.
 
         Asked after each erase of garbage collection or of a refresh, unless the plane's last plan
         is still under way.
@@ -533,7 +534,7 @@ class Order(Policy, ABC):
         """
 
     def uses_priority(self) -> bool:
-        """Returns whether urgent requests have lines and, for writes, blocks of their own."""
+        """Returns whether urgent requests have lanes and, for writes, blocks of their own."""
         return False
 
     def may_suspend(self, running: Waiting, read: Waiting, now_ns: int) -> bool:
@@ -554,8 +555,8 @@ class Order(Policy, ABC):
 class Arbitration(Policy, ABC):
     """Family arbitration: whose request goes into the drive next?
 
-    Asked for each request, if the drive has a place for one and flows wait for it outside. The
-    policy does not hear of events within the drive.
+    Asked for each request, if the drive has a place and flows wait outside. The policy gets no
+    events from inside the drive.
 
     >>> class Smallest(Arbitration):
     ...     def pick(self, heads: Sequence[Head], now_ns: int) -> int:

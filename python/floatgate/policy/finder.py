@@ -26,7 +26,7 @@ class Found(NamedTuple):
     """A policy that can be made."""
 
     make: Callable[[], dict[str, Method]]
-    """Makes one in its first state; returns those of its methods that it defines."""
+    """Makes one in its first state. Returns the methods that it defines."""
     params: str
     """Its parameters, complete, as JSON."""
     source: str
@@ -34,7 +34,7 @@ class Found(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why there is no such policy."""
+    """Why a policy does not exist."""
 
     message: str
     key: str | None
@@ -52,7 +52,7 @@ class RefusalError(Exception):
 class Finder:
     """Finds policies by name; those that were given as classes or instances, by family.
 
-    A name that nobody has typed comes from a file, and needs permission.
+    A name from a file, which the user has not typed, needs permission.
     """
 
     def __init__(self, typed: frozenset[str] = frozenset(), given: Mapping[str, object] = {}):
@@ -112,7 +112,7 @@ def _given(family: str, name: str, given: object) -> Found:
 def _described(
     family: str, name: str, cls: type, params: dict[str, Any], module: ModuleType | None
 ) -> Found:
-    """A class with parameters as they are written; its module, if it can be found by name."""
+    """A class with its parameters as written, and its module if it can be found by name."""
     from copy import deepcopy
 
     _check_methods(family, name, cls)
@@ -142,7 +142,7 @@ def _found(
     values: Mapping[str, Any],
     module: ModuleType | None,
 ) -> Found:
-    """Makes one policy, to see whether that works, and describes it."""
+    """Makes one policy as a trial, and describes it."""
     from floatgate.policy import source as code
 
     policy = _tried(f"`{name}` refuses its parameters", construct)
@@ -183,7 +183,7 @@ def _origin(module: str) -> str | None:
 
 
 def _imported(path: str) -> ModuleType:
-    """A module of the environment, or else of the current folder, which gives no others."""
+    """A module of the environment, or else of the current folder, and only that one."""
     import importlib
 
     folder = os.getcwd()
@@ -192,7 +192,7 @@ def _imported(path: str) -> ModuleType:
         importlib.invalidate_caches()
         return importlib.import_module(path)
     finally:
-        # The last one: the folder may have been there before.
+        # The last one, because the folder may have been on the path before.
         del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
 
 
@@ -228,7 +228,7 @@ def _class(name: str) -> tuple[ModuleType, type]:
 
 
 def _check_text(what: str, path: str) -> None:
-    """Refuses a module that is not text, for which Python's own message does not help."""
+    """Refuses a module that is not text; Python's own message would not help."""
     try:
         engine.text_of(path, "a policy (Python)", 16 << 20)
     except InputError as error:
@@ -336,7 +336,7 @@ def _at(method: object) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a drive file can say it."""
+    """Whether a drive file can hold it."""
     if isinstance(value, float):
         return value - value == 0  # finite
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Whether files may run code: not unless somebody says so.
+"""Whether files may run code: only with permission.
 
 A drive file or an experiment may name policies written in Python. A user who types such a name, on
 the command line or in a program, wants that code to run. A user who opens somebody else's file may
@@ -36,7 +36,7 @@ def allow_code(allowed: bool = True) -> Iterator[None]:
 
 
 def grant() -> None:
-    """The same for all that follows in this process: `--allow-code` of the command line."""
+    """The same for the rest of this process: `--allow-code` of the command line."""
     _allowed.set(True)
 
 
@@ -46,7 +46,7 @@ def code_allowed() -> bool:
 
 
 def typed(words: Iterable[str]) -> frozenset[str]:
-    """The Python policies in policies and settings that somebody has typed.
+    """The Python policies in policies and settings that the user has typed.
 
     >>> typed(["cost=fixed:level=low", "victim=py:mine.Oldest:least=3"])
     frozenset({'py:mine.Oldest'})

@@ -25,8 +25,9 @@ class Stream(NamedTuple):
     pick: str = "oldest"
     """The free block to open: `oldest` (free longest), `least-worn` or `most-worn`."""
     fallback: int | None = None
-    """The stream that takes the data where there is no block to open. Of a read-disturb policy:
-    `GC`, `WEAR` or an earlier one of its own; None: `GC`. Of a page-choice policy: None, `HOST`."""
+    """The stream that takes the data if there is no block to open. For a read-disturb policy: `GC`,
+    `WEAR` or an earlier one of its own; None: `GC`. For a page-choice policy: None, which is
+    `HOST`."""
     cap: int | None = None
     """How many blocks of a plane may hold its data at a time; None: any number."""
 
@@ -43,8 +44,8 @@ class Append(NamedTuple):
 class Fresh(NamedTuple):
     """The target of a copy: a new block, which stays partly written.
 
-    `on_open` says which. Pages that do not fit go to the open block of the stream, one of the
-    policy's own.
+    `on_open` reports the block. Pages that do not fit go to the open block of the stream, one of
+    the policy's own.
     """
 
     stream: int
@@ -66,7 +67,7 @@ class Reclaim(NamedTuple):
     block: int
     to: int = GC
     at_limit: bool = False
-    """Only if the block is at its read limit still, when the step's turn comes (read-disturb)."""
+    """Only if the block is still at its read limit when the step's turn comes (read-disturb)."""
 
 
 class Seal(NamedTuple):

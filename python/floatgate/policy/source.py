@@ -1,4 +1,4 @@
-"""The code of a policy: a digest of its files, if they hold the code in memory."""
+"""The code of a policy: a digest of its files, if these hold the code in memory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _read: dict[str, tuple[ModuleSpec | None, bytes]] = {}
 def digest_of_module(module: ModuleType) -> str | None:
     """The digest of a module and of its imports from its own package or folder.
 
-    None if the code in memory is not, or no longer, that of the files. Of one file, the digest is
-    that of the command `sha256sum`.
+    None if the code in memory is not, or no longer, that of the files. For a single file, the
+    digest is that of the command `sha256sum`.
     """
     files = {}
     for part in _parts(module):
@@ -37,7 +37,7 @@ def digest_of_module(module: ModuleType) -> str | None:
 
 
 def digest_in_memory(cls: type) -> str:
-    """The digest of a class as it was typed, where Python knows that."""
+    """The digest of a class that was typed, if Python has its text."""
     try:
         text = inspect.getsource(cls)
     except (OSError, TypeError):

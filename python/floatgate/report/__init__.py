@@ -27,12 +27,12 @@ SHAPES_RESULTS = False
 
 
 def of(comparison: Comparison, title: str | None = None) -> Report:
-    """The report of a comparison that says no more than its runs do."""
+    """The report of a comparison, without any text of its own."""
     return Report(title or usual_title(comparison), comparison)
 
 
 def save(report: Report, path: str | os.PathLike[str]) -> Path:
-    """Writes the page; the file appears whole or not at all. Equal reports give equal bytes.
+    """Writes the page. The file appears whole or not at all. Equal reports give equal bytes.
 
     Raises:
         InputError: A package of the extra `report` is missing, the path cannot be a file, there are
@@ -68,7 +68,7 @@ def save_figures(
 
 
 def serve(folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Server:
-    """Serves a page of the results in or below folders, also of those that come while it is open.
+    """Serves a page of the results in or below folders, including those that come while it is open.
 
     Only this machine can open it, at the `address` of the returned page; it ends with `with
     serve(...) as page:` or `page.close()`.

@@ -50,7 +50,7 @@ def chosen(comparison: Comparison, asked: str) -> Comparison:
 
 
 def _holds(comparison: Comparison, word: str) -> Callable[[int], bool]:
-    """Whether a word holds of the run with a number."""
+    """Whether the run with a number fulfils a word."""
     found = _TERM.fullmatch(word)
     if found is None:
         labels = [label(variant).lower() for variant in comparison.variants]

@@ -21,14 +21,14 @@ _CORNERS = {"top-right": (1, 1), "top-left": (0, 1), "bottom-left": (0, 0), "bot
 
 
 def free_corner(spec: Mapping[str, Any], frame: Frame, needs: Frame) -> str | None:
-    """The first corner of a plot in which something of this size covers nothing that is drawn.
+    """The first corner of a plot in which a box of this size covers nothing.
 
     Args:
         spec: A chart of lines and points over two axes of numbers.
         frame: The area between its axes.
         needs: The size of the legend.
     """
-    # Axes end at round numbers, beyond the last point: how far is not known, so nothing is near.
+    # Axes end at round numbers, at an unknown distance beyond the last point, so nothing is near.
     wide, high = 1.1 * needs.width / frame.width, 1.1 * needs.height / frame.height
     if wide > 0.75 or high > 0.75:
         return None
@@ -45,7 +45,7 @@ def free_corner(spec: Mapping[str, Any], frame: Frame, needs: Frame) -> str | No
 
 
 _BETWEEN = 40
-"""Places along a stretch of a line that are looked at."""
+"""The number of places along a line that are checked."""
 
 
 def _drawn(spec: Mapping[str, Any]) -> Iterator[tuple[float, float]]:
@@ -91,7 +91,7 @@ def _drawn(spec: Mapping[str, Any]) -> Iterator[tuple[float, float]]:
 
 
 class _Words:
-    """Words along an axis stand in their order, each as far from the next."""
+    """Words along an axis have their places in order, at equal distances."""
 
     def __init__(self) -> None:
         self._places: dict[str, float] = {}

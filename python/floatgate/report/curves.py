@@ -340,9 +340,9 @@ def _wear_range(title: str, names: Names) -> Drawn:
 
 
 def _lines(names: Names) -> tuple[list[int], str, dict[int, str]]:
-    """The runs to draw, a sentence where that is not all of them, and how they are called.
+    """The runs to draw, a sentence if these are not all, and their names.
 
-    Of many, some evenly from the first to the last: the axis that comes first varies slowest.
+    Some of many, evenly from the first to the last: the axis that comes first varies slowest.
     """
     labels = {group[0]: label for label, group in names.places().items()}
     firsts = list(labels)

@@ -48,7 +48,7 @@ def drawn(
 ) -> Drawn:
     """A plot; `labels` are the words of its legend, `places` those beside its bars."""
     spec: dict[str, Any] = chart.to_dict()
-    # Legends begin where the axis ends: the words beside it are measured where they are drawn.
+    # Legends begin where the axis ends. The words beside it are measured where they are drawn.
     spec["usermeta"] = {"labels": list(labels), "places": list(places)}
     return Drawn(kind, title, says, spec)
 
@@ -68,7 +68,7 @@ def chart(rows: Sequence[Mapping[str, Any]], height: object = HEIGHT) -> Chart:
 
 
 def color(field: str, domain: Sequence[str], title: str | None = None) -> Chart:
-    """One colour for each word of the domain; no legend where there is but one."""
+    """One colour for each word of the domain, and no legend if there is only one."""
     import altair as alt
 
     made = alt.Color(f"{field}:N", title=title or None).scale(domain=list(domain))
@@ -76,7 +76,7 @@ def color(field: str, domain: Sequence[str], title: str | None = None) -> Chart:
 
 
 def unity(axis: str, height: object = HEIGHT) -> Chart:
-    """The line at which a ratio says that nothing differs."""
+    """The line at which a ratio shows equality."""
     import altair as alt
 
     rule = chart([{"one": 1}], height).mark_rule(strokeDash=[4, 3], strokeWidth=1, style="unity")
@@ -99,7 +99,7 @@ def faded(param: Chart) -> Chart:
 
 
 def axis_title(words: str, unit: str) -> str:
-    """`write latency, p99 (ms)`; without a unit the words alone."""
+    """`write latency, p99 (ms)`; the words alone if there is no unit."""
     return f"{words} ({unit})" if unit else words
 
 
@@ -114,7 +114,7 @@ def wide(values: Sequence[float], factor: float) -> bool:
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:
-    """The lines of a logarithmic axis: at powers of ten, and between where they are few.
+    """The lines of a logarithmic axis: at powers of ten, and in between if these are few.
 
     >>> log_ticks([3, 4_000]), log_ticks([0.9, 30])
     ([1.0, 10.0, 100.0, 1000.0, 10000.0], [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0])
@@ -171,7 +171,7 @@ def sentence(*parts: str) -> str:
 
 
 def places_of(names: Sequence[str]) -> str:
-    """Some words in a list of which a reader sees a few.
+    """Some words, in a list of which a reader sees only a few.
 
     >>> places_of(["a", "b"]), places_of(list("abcdefgh"))
     ('a, b', 'a, b, c, d, e and 3 more')

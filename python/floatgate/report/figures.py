@@ -29,7 +29,7 @@ _STACK = (
     "#2a1a7a", "#4c8db0", "#77234e", "#da5e4b", "#6d1602",
     "#00a294", "#725f10", "#e345f9", "#1f6fd1", "#bf8a05",
 )  # fmt: skip
-"""The colours of the pages, dark and light in turns: in grey, neighbours of a bar stay apart."""
+"""The colours of the pages, dark and light in turn, so that neighbours of a bar differ in grey."""
 
 _DASHES = [[1, 0], [4, 2], [1.5, 1.5], [6, 2, 1.5, 2], [8, 3], [3, 1, 1, 1, 1, 1]]
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
@@ -78,7 +78,7 @@ def _words(plot: Drawn) -> Iterator[Words]:
 
 
 def _named(plots: Mapping[str, Drawn], only: Sequence[str]) -> dict[str, Drawn]:
-    """The requested plots, by the names of their files; each is called as its file is.
+    """The requested plots, by the names of their files.
 
     Raises:
         InputError: One does not exist.
@@ -121,7 +121,7 @@ def for_print(plot: Drawn, columns: int, known: Mapping[Words, float]) -> dict[s
     if bars:
         spec["height"] = _bar_height(spec) + 30 + legend_height
     else:
-        # Lines leave a corner free more often than not: the legend goes there.
+        # Lines usually leave a corner free: the legend goes there.
         frame = Frame(width - 45, _HEIGHT - 30)
         needs = Frame(label + 34, (_FONT + 4) * (len(labels) + 1) + 4)
         corner = free_corner(spec, frame, needs) if labels else None
@@ -168,7 +168,7 @@ def _mark(unit: dict[str, Any]) -> None:
 
 
 def _dashes(unit: dict[str, Any], *, shapes: bool) -> None:
-    """Dashes tell lines apart as colours do, and so do shapes if these have no other meaning."""
+    """Dashes distinguish lines as colours do. So do shapes if these have no other meaning."""
     encoding = unit["encoding"]
     color = encoding.get("color")
     if unit["mark"]["type"] != "line" or not color or color.get("legend", True) is None:
@@ -180,8 +180,8 @@ def _dashes(unit: dict[str, Any], *, shapes: bool) -> None:
         color["legend"] = {**(color.get("legend") or {}), "symbolType": "stroke", "symbolSize": 220}
     encoding["strokeDash"] = {**color, "scale": {"domain": domain, "range": dashes}}
     if pointed:
-        # The legend has the shapes: dashes around them would only blur them. All channels keep it,
-        # because one without would take it from the others.
+        # The legend has the shapes, because dashes around them would blur them. All channels keep
+        # it, because one without would take it from the others.
         color["legend"] = {**(color.get("legend") or {}), "symbolStrokeWidth": 0}
         encoding["strokeDash"]["legend"] = color["legend"]
         marks = [_SHAPES[i % len(_SHAPES)] for i in range(len(domain))]

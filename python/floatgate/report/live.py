@@ -52,7 +52,7 @@ class _Found(NamedTuple):
 
     comparison: Comparison
     stamp: str
-    """Differs when something has come or changed."""
+    """A value that changes whenever something has come or changed."""
 
 
 class Live:
@@ -118,7 +118,7 @@ class Live:
         )
 
     def _state(self, question: Mapping[str, str]) -> dict[str, Any]:
-        """Everything that the page shows, or, where it has that already, how far runs have come."""
+        """Everything that the page shows, or only progress if the page has the rest already."""
         start = time.monotonic()
         found = self._sets()
         name = question.get("set", "")
@@ -154,7 +154,7 @@ class Live:
         return count | {"content": content, "specs": specs, "data": values["data"]}
 
     def _report(self, question: Mapping[str, str], nonce: str) -> Answer | None:
-        """Some runs as a report: one by its name, or those of a folder for which words hold."""
+        """Some runs as a report: one by its name, or those of a folder that fulfil the words."""
         found = self._sets()
         if "run" in question:
             every = (run for f in found.values() for run in f.comparison.runs)
@@ -180,7 +180,7 @@ class Live:
         return {key: getattr(standing, key) for key in keys} | {"ended": self.ended}
 
     def _sets(self) -> dict[str, _Found]:
-        """The runs by folder, all of them together first where there are several."""
+        """The runs by folder; all of them together come first if there are several."""
         self._problems = []
         there: dict[Path, list[Result]] = {}
         stamps: dict[Path, list[object]] = {}
@@ -203,7 +203,7 @@ class Live:
         return sets
 
     def _result(self, path: Path) -> tuple[tuple[int, int], Result]:
-        """A run, read anew where its file has changed."""
+        """A run, read anew if its file has changed."""
         try:
             found = path.stat()
         except OSError as error:
@@ -214,7 +214,7 @@ class Live:
         return self._read[path]
 
     def _comparison(self, folder: Path, runs: list[Result]) -> Comparison:
-        """The runs of a folder, called as its comparison or sweep calls them, and in its order."""
+        """The runs of a folder, with the names and the order of its comparison or sweep."""
         failed: Sequence[Mapping[str, Any]] = []
         try:
             called = {path.name: variant for path, variant in named(folder)}
@@ -236,7 +236,7 @@ _NOTHING: dict[str, Any] = {
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The results in or below a folder; runs that are not whole yet have names with a dot."""
+    """The results in or below a folder. Runs that are not complete have names with a dot."""
     for path in folder.rglob(RESULT):
         if not path.parent.name.startswith("."):
             yield path

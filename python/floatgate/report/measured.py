@@ -329,7 +329,7 @@ def default_axis(names: Names) -> str | None:
 
 
 def default_series(names: Names, x_name: str) -> list[str]:
-    """The names that tell lines apart: all others, if readable, or the one with fewest values."""
+    """The names that distinguish lines: all others, if readable, or the one with fewest values."""
     others = [name for name in names.varied if name not in (x_name, SEED)]
     if len(names.groups(others)) <= LINES:
         return others
@@ -355,7 +355,7 @@ def _measure(plot: Plot, names: Names) -> Measure:
 
 
 def _known(plot: Plot, names: Names) -> None:
-    """That `x` and `by` name something that varied."""
+    """Checks that `x` and `by` name varied settings."""
     for name in (plot.x, plot.by):
         if name is not None and any(name not in variant for variant in names.variants):
             varied = ", ".join(names.varied) or "nothing"

@@ -65,7 +65,7 @@ class Sheet:
             assert len(row) == len(self.columns), f"{self.title}: {row} under {self.columns}"
 
     def without_empty_columns(self) -> Sheet:
-        """The same without columns in which no row has anything to tell."""
+        """The same without columns that are empty in every row."""
         kept = [i for i in range(len(self.columns)) if i == 0 or any(row[i] for row in self.rows)]
         rows = [[row[i] for i in kept] for row in self.rows]
         return replace(self, columns=[self.columns[i] for i in kept], rows=rows)
@@ -92,11 +92,11 @@ class Plot(NamedTuple):
 
     `kind` is one of `floatgate.report.KINDS`. `measure` names a number of a result: a measure by
     its short name, or the path to it with dots. `x` and `by` are names of varied settings: along
-    the axis, and by colour. `points` are drawn beside ours. A plot of the kind `values` has its own
-    numbers in the place of a measure of the runs; there `measure` is the title of its axis. So has
-    one of the kind `curves`. There `x` is the title of the other axis, and `log` names the axes
-    that are logarithmic: `"x"`, `"y"` or `"xy"`. `ratio` says of own numbers that they are factors;
-    a line then shows where nothing differs, as it does for measures that are.
+    the axis, and by colour. `points` are drawn next to ours. A plot of the kind `values` has its
+    own numbers in place of a measure of the runs, and `measure` is the title of its axis. The same
+    holds for the kind `curves`. There `x` is the title of the other axis, and `log` names the axes
+    that are logarithmic: `"x"`, `"y"` or `"xy"`. `ratio` marks own numbers as factors. A line then
+    shows equality, as for measures that are factors.
     """
 
     kind: str
@@ -114,9 +114,9 @@ class Plot(NamedTuple):
 class Report(NamedTuple):
     """A page: prose, tables, plots and sheets over the runs of a comparison, then these runs.
 
-    `measures` names numbers of the runs that stand ahead of the usual ones: by a short name, or the
+    `measures` names numbers of the runs that come before the usual ones: by a short name, or the
     path in the result with dots. `says` is the main result, in a sentence or two; it comes first.
-    `doubt` is how far stand-ins may be off.
+    `doubt` is the greatest expected error of stand-ins.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""How runs are called in plots and tables, and which of them share a place there."""
+"""The names of runs in plots and tables, and the runs that share a place there."""
 
 from __future__ import annotations
 
@@ -109,5 +109,5 @@ _SUFFIXES = {
     "ms": 1e6,
     "min": 60e9,
 }
-"""`s` and `h` alone end other words as well, and stand below."""
+"""`s` and `h` end other words as well, so they come last."""
 _SUFFIXES |= {"B": 1.0, "s": 1e9, "h": 3_600e9}

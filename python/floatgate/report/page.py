@@ -99,9 +99,9 @@ def _answers(report: Report) -> list[str]:
 
 
 def _placed(plots: Sequence[Drawn]) -> list[tuple[str, str, bool]]:
-    """Title, text, and whether the row is the plot's alone.
+    """Title, text, and whether the row belongs to the plot alone.
 
-    That is so if no plot is left for the same row, or if that plot is so much higher that a part of
+    It does if no other plot is left for the row, or if that plot is so much higher that a part of
     the frame would be empty. The overview and the details begin a row each.
     """
     heights = [(plot.spec or {}).get("height", HEIGHT) for plot in plots]
@@ -129,7 +129,7 @@ PICTURES = 4
 
 
 def _pictures(names: Names) -> list[tuple[str, dict[str, Any]]]:
-    """Of the first runs that have snapshots, the drive over time."""
+    """The drive over time for the first runs that have snapshots."""
     some = [
         (label if len(names.runs) > 1 else "", run)
         for label, run in zip(names.labels, names.runs, strict=True)
@@ -139,7 +139,7 @@ def _pictures(names: Names) -> list[tuple[str, dict[str, Any]]]:
 
 
 def usual_title(comparison: Comparison) -> str:
-    """Drive, workload and varied settings; `A stored run` could be anything."""
+    """Drive, workload and varied settings; `A stored run` would say nothing."""
     runs = comparison.runs
     if not runs:
         return "No runs"
@@ -175,7 +175,7 @@ def data(names: Names) -> dict[str, Any]:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """By path the values that all rows share, and a list of the own values of each."""
+    """The values that all rows share, by path, and a list of the own values of each row."""
     paths = list(dict.fromkeys(path for row in rows for path in row))
     table = {path: [row.get(path) for row in rows] for path in paths}
     shared = {path: values[0] for path, values in table.items() if _all_equal(values)}
@@ -230,7 +230,7 @@ def _row(finding: Finding) -> _Row:
 
 
 def difference(finding: Finding) -> str:
-    """Our number to the published one: in percent, shares in percentage points, texts same or not.
+    """Our number relative to the published one: in percent or points, texts as equal or not.
 
     >>> difference(Finding("WAF", "Fig. 7", 2.0, 2.1)), difference(Finding("WAF", "", None, 2.1))
     ('+5.0 %', '')
@@ -357,7 +357,7 @@ def _words(names: Names) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _differing(names: Names, rows: Sequence[Mapping[str, str]]) -> list[tuple[str, list[Any]]]:
-    """By key each value, with the runs that have it, where not all have the same."""
+    """Each value by key, with the runs that have it, if not all have the same."""
     keys = dict.fromkeys(key for row in rows for key in row)
     differing = []
     for key in keys:
@@ -388,7 +388,7 @@ def ranges(numbers: Sequence[int]) -> str:
 _Origins = list[tuple[str, list[tuple[str, str]]]]
 
 _DIGESTS = ("build", "SHA-256 of the trace", "configuration", "run")
-"""These identify; the names for people are separate."""
+"""These identify a run; the names for people are separate."""
 
 
 def _provenance(names: Names) -> tuple[_Origins, _Origins]:
@@ -427,7 +427,7 @@ def _provenance(names: Names) -> tuple[_Origins, _Origins]:
 
 
 def _commands(names: Names) -> list[tuple[str, str]]:
-    """The command that repeats each run, from the settings that all share and its own."""
+    """The command that repeats each run, from the shared settings and its own."""
     configs = [run.data["provenance"]["config"] for run in names.runs]
     shared = common(configs)
     commands = []

@@ -27,7 +27,7 @@ _DRAW: Mapping[str, Callable[[Plot, Names], Iterator[Drawn]]] = {
 }
 
 _MEASURES = 4
-"""Plots of measures that a report has by itself."""
+"""Plots of measures that every report has."""
 
 
 def draw(report: Report, names: Names) -> list[Drawn]:
@@ -47,8 +47,8 @@ def draw(report: Report, names: Names) -> list[Drawn]:
 def usual(names: Names) -> list[Plot]:
     """The default plots of these runs.
 
-    One: where its time goes, its latencies, its course. Some: their measures as bars, or as lines
-    where something with numbers varies, then the same. Many: few of them as curves.
+    One run: its causes, its latencies, its course. Some runs: their measures as bars, or as lines
+    along a setting with numbers, then the same plots. Many runs: few of them as curves.
     """
     plots: list[Plot] = []
     if len(names.runs) > 1:

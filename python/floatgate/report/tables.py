@@ -1,7 +1,7 @@
 """The tables of a stored run, reduced to the points that a plot can show.
 
-Every number is one of the table, or a sum or mean over its rows; how many there are does not depend
-on the length of the run.
+Every number is one of the table, or a sum or mean over its rows. The number of points does not
+depend on the length of the run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.
 
 
 class Curve(NamedTuple):
-    """A distribution: the share of values up to each value. `recorded` if from all rows."""
+    """A distribution: the share of values up to each value.
+
+    `recorded`: whether it is from all rows.
+    """
 
     values: list[float]
     shares: list[float]
@@ -44,9 +47,9 @@ def table(run: Result, name: str) -> Path | None:
 def latencies(run: Result, op: str) -> Curve:
     """The distribution of an operation's latencies, in ns.
 
-    From the requests where they were recorded: each point is exact, as it stands at the greatest
-    latency of its bin. Bins are 1/512 of an octave wide, so that memory does not grow with the run.
-    Otherwise from the percentiles of the result.
+    If the requests were recorded, each point is exact, because it is at the greatest latency of its
+    bin. Bins are 1/512 of an octave wide, so memory does not grow with the run. Otherwise the
+    distribution comes from the percentiles of the result.
     """
     path = table(run, "requests")
     if path is None:
@@ -60,7 +63,7 @@ def latencies(run: Result, op: str) -> Curve:
 
 @functools.lru_cache(64)
 def _recorded(path: Path, _of: int, op: str) -> Curve:
-    """Kept, because a page that shows how a sweep goes on draws the same runs again and again."""
+    """Kept in memory, because a page that follows a sweep draws the same runs repeatedly."""
     import polars as pl
 
     rows = pl.scan_parquet(path, glob=False)
@@ -83,7 +86,7 @@ def _recorded(path: Path, _of: int, op: str) -> Curve:
 
 
 def thinned(values: Sequence[float], counts: Sequence[int], least: Sequence[float] = ()) -> Curve:
-    """At most `CURVE` points of a distribution: evenly by share, and by decades into the tail.
+    """At most `CURVE` points of a distribution: evenly by share, and by decades in the tail.
 
     >>> thinned([10, 20, 30], [1, 2, 1]).shares
     [0.0, 0.25, 0.75, 1.0]

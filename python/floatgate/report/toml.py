@@ -8,7 +8,7 @@ from typing import Any
 
 
 def common(configs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The settings that all have with the same value. A policy is one setting, parameters and all.
+    """The settings that are equal in all. A policy with its parameters is one setting.
 
     >>> common([{"a": 1, "b": {"c": 2, "d": 3}}, {"a": 1, "b": {"c": 2, "d": 4}}])
     {'a': 1, 'b': {'c': 2}}
@@ -29,7 +29,7 @@ def common(configs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def without(
     config: Mapping[str, Any], shared: Mapping[str, Any], path: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """The settings that are not among the shared ones, with their paths, as `--set` takes them."""
+    """The settings outside the shared ones, with their paths, as `--set` takes them."""
     for key, value in config.items():
         there = f"{path}.{key}" if path else key
         if key in shared and shared[key] == value:

@@ -21,19 +21,19 @@ KINDS: Mapping[str, str] = {
     "check": "a row that no change of policy can undo, or a run beside a formula",
     "beyond": "not claimed by the publication",
 }
-"""The kinds of rows. Only outputs are counted as facts."""
+"""The kinds of rows. Only outputs count as facts."""
 
 BAND = 0.1
-"""The distance to a published number, as a share of it, that counts as agreement by default."""
+"""The difference to a published number, as a share of it, that counts as agreement by default."""
 
 EQUAL = 0.01
-"""The same for a number that follows from the inputs: the rounding of the printed one."""
+"""The same for a number that follows from the inputs: the rounding of the printed number."""
 
 POINTS = 0.05
 """The same for shares and changes, which are compared by their difference."""
 
 FACTOR = 3.0
-"""Up to this factor a number of the right sign has the right size."""
+"""Up to this factor a number of the right sign counts as the right size."""
 
 RULE = (
     f"{REPRODUCED.capitalize()}: within {100 * BAND:g} % of the published number, shares and "
@@ -79,7 +79,7 @@ def verdict(finding: Finding) -> str:
     band = abs(published) * (usual if finding.band is None else finding.band)
     if finding.unit == "share" and finding.band is None and not follows:
         band = POINTS
-    # A number that lies on the end of the band, but for rounding, lies within.
+    # A number at the end of the band, except for rounding, is within it.
     if abs(ours - published) <= band * (1 + 1e-9):
         return REPRODUCED
     alike = not follows and ours * published > 0 and 1 / FACTOR <= ours / published <= FACTOR

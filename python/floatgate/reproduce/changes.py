@@ -1,8 +1,8 @@
 """Changes of policies that undo a reproduced result: the proof that its rows can fail.
 
-A study lists them in `changes.toml`: the name of each change, the policies that it replaces and by
-which, and the rows that then have to differ. A row that agrees although no change can undo it says
-nothing of a policy, so it becomes a check.
+A study lists them in `changes.toml`: the name of each change, the policies that it replaces and
+their replacements, and the rows that then must differ. If no change can undo a row that agrees, the
+row shows nothing about a policy, so it becomes a check.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ E = TypeVar("E", bound=Experiment)
 
 
 class Change(NamedTuple):
-    """Policies by the text of those whose place they take, and the rows that this turns.
+    """Policies by the text of those that they replace, and the rows that this changes.
 
-    A key such as `victim=` names a family of which the study says nothing. `turns` has facts, or
-    rows by their subject. They must differ in every form of the study that measures them. Those
-    of `turns_full` must differ in the full form.
+    A key such as `victim=` names a family that the study does not set. `turns` has facts, or rows
+    by their subject. They must differ in every form of the study that measures them. Those of
+    `turns_full` must differ in the full form.
     """
 
     name: str
@@ -68,7 +68,7 @@ def marked(tables: Sequence[Table], changes: Sequence[Change], *, quick: bool) -
 
 
 def changed(experiment: E, policies: Mapping[str, str]) -> E:
-    """The experiment with other policies under the labels that it has."""
+    """The experiment with other policies under the same labels."""
     if not policies:
         return experiment
     data = deepcopy(experiment.data)
@@ -92,12 +92,12 @@ def _settings(part: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _others(choices: Any, policies: Mapping[str, str]) -> Any:
-    """The choices of a family, each under its label, with the policies that take their place."""
+    """The choices of a family, each under its label, with the policies that replace them."""
     if isinstance(choices, str):
         return policies.get(choices, choices)
     named = choices if isinstance(choices, Mapping) else {text: text for text in choices}
     labels: dict[str, list[str]] = {}
     for label, text in named.items():
         labels.setdefault(policies.get(text, text), []).append(label)
-    # One run stands for all labels that come to one policy.
+    # One run stands for all labels that lead to one policy.
     return {" = ".join(same): text for text, same in labels.items()}

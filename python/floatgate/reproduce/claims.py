@@ -45,20 +45,20 @@ def report_of(
 
 
 class Taken(NamedTuple):
-    """A run that a claim takes, with all that it carries: every axis of its experiment."""
+    """A run that a claim uses, with its values on every axis of its experiment."""
 
     names: Mapping[str, str]
     run: Any
-    """Its result; None of a run that is planned."""
+    """Its result; None for a run that is only planned."""
 
     @property
     def stand_in(self) -> bool:
-        """Whether a stand-in of a trace, or assumed numbers, are in its workload."""
+        """Whether its workload contains a stand-in of a trace, or assumed numbers."""
         workload = self.run.provenance.workload
         return bool(workload.stand_in) or any("assumed" in note for note in workload.notes)
 
     def among(self, comparison: Comparison) -> Mapping[str, str]:
-        """Its names without those that are the same for all runs."""
+        """Its names except those that are the same for all runs."""
         varied = comparison.varied
         return {name: value for name, value in self.names.items() if name in varied}
 
@@ -73,7 +73,7 @@ Column = Published | Sequence[Published] | Callable[[Taken], str]
 
 
 class Evidence:
-    """The runs of an experiment by the settings that they carry, never by those that they lack.
+    """The runs of an experiment, found by settings that they have, never by absent ones.
 
     Without a comparison they are the planned ones, which have no result yet.
     """
@@ -97,7 +97,7 @@ class Evidence:
                     self._by.setdefault(name, {}).setdefault(each, set()).add(i)
 
     def of(self, where: Mapping[str, Any]) -> list[Taken]:
-        """The runs that carry all of it; a value may be a list of those to take."""
+        """The runs with all of these values; a value may be a list of possible ones."""
         found = set(range(len(self.runs)))
         for name, values in where.items():
             several = values if isinstance(values, list | tuple) else [values]
@@ -115,7 +115,7 @@ class Evidence:
         return sorted(found, key=float)
 
     def beside(self, taken: Taken, against: Mapping[str, Any]) -> Taken | None:
-        """The run that differs in this alone."""
+        """The run that differs only in this."""
         return next(iter(self.of({**taken.names, **against})), None)
 
     def pairs(self, claim: Published) -> list[tuple[Taken, ...]]:
@@ -135,7 +135,7 @@ class Evidence:
         return [(name, list(found[doubt]), doubt) for doubt, name in names if found[doubt]]
 
     def shown(self, where: Mapping[str, Any], kept: Sequence[str]) -> Comparison:
-        """Of the comparison the runs that carry this, by the names that are kept."""
+        """The runs of the comparison with these values, by the remaining names."""
         taken = self.of(where)
         variants = [{name: each.names[name] for name in kept} for each in taken]
         return Comparison([each.run for each in taken], variants, self.comparison.failed)
@@ -175,7 +175,7 @@ class Evidence:
             )
 
     def values(self, claim: Published) -> list[float]:
-        """The number of each run that has one, before they are taken together."""
+        """The number of each run that has one, before they are combined."""
         return [value for value, _ in _each(claim, self.pairs(claim))]
 
     def sheet(
@@ -189,8 +189,8 @@ class Evidence:
     ) -> Sheet:
         """A row for each setting of the axes, and in each column a claim over its runs.
 
-        A column's own `where` stands above that of its row; runs that carry `base` have no row.
-        Axes may come with the titles of their columns.
+        A column's own `where` overrides that of its row. Runs with the values of `base` have no
+        row. Axes may come with the titles of their columns.
         """
         heads = axes if isinstance(axes, Mapping) else {a: a.rpartition(".")[2] for a in axes}
         rows = {}
@@ -224,7 +224,7 @@ class Evidence:
         return Plot("values", title, x="workload", by=by, values=values, ratio=ratio)
 
     def _cell(self, column: Column, where: Mapping[str, Any], taken: Taken) -> str:
-        """Our number in words; of real traces and of stand-ins if both are there."""
+        """Our number in words; of real traces and of stand-ins separately if there are both."""
         if isinstance(column, Published):
             found = self.finding(column._replace(where={**where, **column.where}))
             return ", ".join(
@@ -239,7 +239,7 @@ class Evidence:
     def _ours(
         self, claim: Published, pairs: Sequence[tuple[Taken, ...]]
     ) -> tuple[float | None, list[Taken], list[str]]:
-        """Our number, the runs that it rests on, and the note about it."""
+        """Our number, the runs behind it, and the note about it."""
         found = _each(claim, pairs)
         values = [value for value, _ in found]
         notes = (
@@ -284,10 +284,10 @@ def _plan(planned: Iterable[Mapping[str, str]], varied: Iterable[str]) -> _Plan:
 
 
 def _carried(variant: Mapping[str, str], plan: _Plan) -> Mapping[str, str]:
-    """All that a run carries by its plan, of two equal ones by the names of both.
+    """All values of a run by its plan. If it stands for two equal runs, it has the names of both.
 
-    A comparison leaves out settings that are the same for all of its runs, and shows for every run
-    those that only some of them have.
+    A comparison leaves out settings that are the same for all of its runs. It shows settings that
+    only some runs have for every run.
     """
     for keys, of in plan.items():
         if names := of.get(tuple(variant.get(key, "") for key in keys)):
@@ -301,12 +301,15 @@ def _carried(variant: Mapping[str, str], plan: _Plan) -> Mapping[str, str]:
 
 
 def _labels(label: str) -> Sequence[str]:
-    """A run that stands for two equal ones has the names of both; others may have such a sign."""
+    """A run that stands for two equal ones has the names of both.
+
+    Other names may contain the same sign.
+    """
     return label, *label.split(" = ")
 
 
 def _is_of(names: Mapping[str, str], claim: Published) -> bool:
-    """Whether a claim takes runs with these names, or compares with them."""
+    """Whether a claim uses runs with these names, or compares with them."""
     return any(
         all(
             any(same_value(label, one) for label in _labels(names.get(name, "")) for one in several)
@@ -320,14 +323,14 @@ def _is_of(names: Mapping[str, str], claim: Published) -> bool:
 def _each(
     claim: Published, pairs: Iterable[tuple[Taken, ...]]
 ) -> list[tuple[float, tuple[Taken, ...]]]:
-    """The measure of the claim in each run that has enough of it."""
+    """The measure of the claim in each run that has enough requests for it."""
     enough = (each for each in pairs if not _lacks(each, claim.least))
     formed = ((_formed(claim, [_number(claim, t.run) for t in each]), each) for each in enough)
     return [(value, each) for value, each in formed if value is not None]
 
 
 def _lacks(taken: Iterable[Taken], least: Mapping[str, float]) -> bool:
-    """Whether one of these runs has too little of something."""
+    """Whether one of these runs is below a minimum of the claim."""
     return any(
         (measures.lookup(each.run, path) or 0) < n for each in taken for path, n in least.items()
     )
@@ -379,7 +382,7 @@ def column(measure: str | Measure, unit: str = "", **more: Any) -> Published:
 
 
 def quotient(above: str | Measure, below: str | Measure) -> Measure:
-    """The measure that is one by another, paths or measures; None by nothing."""
+    """A measure divided by another (paths or measures); None if there is no divisor."""
 
     def of(run: Result) -> float | None:
         up, down = (m(run) if callable(m) else measures.lookup(run, m) for m in (above, below))
@@ -394,17 +397,17 @@ def curve(name: str, xs: Sequence[float], of: Callable[[Any], float]) -> Curve:
 
 
 def percent(change: float | None) -> str:
-    """A change in words; empty if there is none to tell."""
+    """A change in words; empty if there is none."""
     return "" if change is None else f"{100 * change:+.1f} %"
 
 
 def misses(experiment: Experiment, comparison: Comparison) -> list[str]:
-    """Published numbers with a tolerance that ours do not keep, in words."""
+    """Published numbers with a tolerance that ours exceed, in words."""
     return beyond(findings(experiment, comparison))
 
 
 def beyond(rows: Iterable[Finding]) -> list[str]:
-    """Of some rows those with a band that ours is beyond, in words."""
+    """The rows with a band that our number exceeds, in words."""
     return [
         miss(row)
         for row in rows
@@ -416,7 +419,7 @@ def beyond(rows: Iterable[Finding]) -> list[str]:
 
 
 def miss(row: Finding) -> str:
-    """A number that is not where it should be, in words."""
+    """A number outside its expected range, in words."""
     return f"{row.what}: {shown(row.ours, row.unit)}, published {shown(row.published, row.unit)}"
 
 

@@ -62,9 +62,9 @@ Counts = Mapping[str, Mapping[str, int]]
 
 
 def verdicts() -> dict[str, dict[str, Counts]]:
-    """By the name of a study and its form, `quick` or `full`: how many facts have which verdict.
+    """The number of facts with each verdict, by study and form (`quick` or `full`).
 
-    Both without any trace at hand.
+    Both forms ran without any trace files.
     """
     text = VERDICTS.read_text(encoding="utf-8")
     stored: dict[str, dict[str, Counts]] = json.loads(text)["studies"]
@@ -150,7 +150,7 @@ def _reported(
 
 
 def _missed(tables: Sequence[Table]) -> list[str]:
-    """Rows beyond their band that are not results of a model, or that do not follow."""
+    """Rows outside their band that are not results of a model, or that do not follow."""
     rows = [row for table in tables for row in table.rows if row.kind not in ("output", "beyond")]
     unequal = [row for row in rows if row.kind == "follows" and verdict(row) == DIFFERS]
     return [*claims.beyond(row for row in rows if row.kind != "follows"),

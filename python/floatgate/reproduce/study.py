@@ -97,7 +97,7 @@ class Study:
     ) -> pl.DataFrame:
         """The bytes that a workload writes in each second, on the drive of its runs.
 
-        To its end, even if its runs read the first requests only.
+        It reads to the end, even if the runs use only the first requests.
         """
         planned = self._of(workload)
         reading: Any = {"traces": self._traces} | planned.reading | {"first": None}

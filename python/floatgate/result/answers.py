@@ -14,7 +14,7 @@ def answer(result: Result) -> list[str]:
     """The rate, the times of reads and writes with their main part, and write amplification."""
     seconds, host = result.simulated_seconds, result.host
     said = []
-    # A flush alone, such as that with which a server ends, asks nothing of the drive.
+    # A flush alone, such as the one with which a server ends, requires no work of the drive.
     asked = sum(host[op].requests for op in ("read", "write", "trim"))
     if not asked:
         said.append("No request read, wrote or trimmed anything.")
@@ -43,23 +43,23 @@ def answer(result: Result) -> list[str]:
 
 
 ENOUGH = 1_000
-"""Requests, or pages that the host wrote: a rate or a write amplification of fewer is shown with
-their number."""
+"""The number of requests, or of pages that the host wrote, below which a rate or a write
+amplification is shown with this number."""
 
 
 def amplification(result: Result) -> str:
-    """The write amplification, and of how many page writes where they were few."""
+    """The write amplification, with the number of page writes if they are few."""
     return f"{result.waf:.3f}{_few(result.flash.program.host, 'page write')}"
 
 
 def _few(count: int, what: str) -> str:
-    """How many there were, where they are few."""
+    """The number of requests, if there are few."""
     plural = "" if count == 1 else "s"
     return f", from only {count} {what}{plural}" if count < ENOUGH else ""
 
 
 def slow_because(host: Mapping[str, Any]) -> str:
-    """The largest cause of the slowest requests of an operation; empty if nobody knows.
+    """The largest cause of the slowest requests of an operation; empty if it is not known.
 
     >>> slow_because({"slowest": {"delay_ns_by_cause": {"array": 1.0, "queue": {"gc": 3.0}}}})
     '75 % waiting behind gc'
@@ -77,12 +77,13 @@ def _why(host: Mapping[str, Any]) -> str:
     """The cause of p99: the parts of the time of the slowest requests."""
     because = slow_because(host)
     share = host["slowest"]["requests"] / host["requests"] if because else 1.0
-    # If many are as slow, the mean has given the cause.
+    # If many are equally slow, the mean has given the cause already.
     return "" if share > FEW else f" (the slowest {three(100 * share)} %: {because})"
 
 
 FEW = 0.1
-"""The greatest share of the requests that are the slowest, with no others as slow."""
+"""The greatest share of all requests that may count as the slowest; beyond it, too many are equally
+slow."""
 
 
 def _mostly(split: Mapping[str, float]) -> str:

@@ -90,7 +90,7 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """That of the worst run, for the command line: 0 done, 2 the user's input, 1 ours."""
+        """The code of the worst run, for the command line: 0 done, 2 the user's input, 1 ours."""
         kinds = {failure["kind"] for failure in self.failed}
         return 0 if not kinds else 2 if kinds == {"input"} else 1
 
@@ -111,7 +111,7 @@ class Comparison:
     def frame(self, *, provenance: bool = False) -> pl.DataFrame:
         """One row per run: its varied settings, then its numbers as in `Result.frame`.
 
-        `frame().to_pandas()`, `.write_csv(path)` and `.write_excel(path)` carry it on.
+        `frame().to_pandas()`, `.write_csv(path)` and `.write_excel(path)` export it.
 
         Args:
             provenance: As for `Result.frame`.
@@ -124,7 +124,7 @@ class Comparison:
             pl.Series(name, typed([variant[name] for variant in self.variants]))
             for name in self.varied
         ]
-        # Policies have counters of their own: a column that a run has not is null in its row.
+        # Policies have counters of their own. A column that a run lacks is null in its row.
         results = pl.concat(
             [run.frame(provenance=provenance) for run in self.runs], how="diagonal_relaxed"
         )
@@ -139,8 +139,8 @@ class Comparison:
     def save_report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
         """Writes a page with plots and tables of the runs, and returns its path.
 
-        It is one HTML file that needs no network, as `floatgate report` writes it. More can be said
-        with `floatgate.report`.
+        It is one HTML file that needs no network, as `floatgate report` writes it.
+        `floatgate.report` adds text, tables and plots of your own.
 
         Raises:
             InputError: The packages of the extra `report` are missing, it cannot be written, or
@@ -151,9 +151,9 @@ class Comparison:
         return save(self, path, title)
 
     def write_list(self, folder: str | os.PathLike[str]) -> Path:
-        """Writes `FOLDER/comparison.json`: which of the results there were compared, and how.
+        """Writes `FOLDER/comparison.json`: the compared results, and their settings.
 
-        The file appears whole or not at all: it is the mark of a completed comparison.
+        The file appears whole or not at all. It marks a completed comparison.
         """
         path = Path(folder) / LIST
         make_folder(path.parent)
@@ -166,7 +166,7 @@ class Comparison:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Comparison:
-        """Reads a stored comparison: the folder that holds it.
+        """Reads a stored comparison from the folder that holds it.
 
         Raises:
             InputError: There is none, or it cannot be read.
@@ -180,7 +180,7 @@ class Comparison:
 
 
 def typed(values: Sequence[str | None]) -> Sequence[str | float | None]:
-    """Numbers where all values are numbers, so that they sort and plot as such."""
+    """As numbers if all values are numbers, so that they sort and plot as such."""
     for number in (int, float):
         try:
             return [None if value is None else number(value) for value in values]

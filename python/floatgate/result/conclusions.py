@@ -12,7 +12,7 @@ from floatgate.result.measures import Measure, change, find, peers
 from floatgate.result.names import label, where
 
 ENOUGH = 3
-"""Seeds from which a spread can be told."""
+"""The number of seeds from which a spread is known."""
 
 USUAL = ("read.p99", "write.p99", "waf")
 """The measures of conclusions if none are requested."""
@@ -35,7 +35,7 @@ class Group(NamedTuple):
 
 
 def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[str]:
-    """A sentence for each measure and workload; where several things varied, one for each of them.
+    """A sentence for each measure and workload; if several things varied, one for each of them.
 
     One of two variants is called better if it was better with every seed, of at least three.
     Otherwise there is "no difference shown". Variants with fewer seeds have no conclusion, and one
@@ -93,7 +93,7 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
 
 
 def _sentence(measure: Measure, groups: Sequence[Group], called: str) -> str:
-    """The best variant, compared with the first one, which has the name `called`."""
+    """The best variant, compared with the first one, whose name is `called`."""
     first = groups[0]
     best = (max if measure.more_is_better else min)(groups, key=lambda group: group.mean)
     title, shown = measure.title, measure.show(best.mean)
@@ -112,7 +112,7 @@ def _sentence(measure: Measure, groups: Sequence[Group], called: str) -> str:
 
 
 def _by_axis(measure: Measure, groups: Sequence[Group]) -> list[str]:
-    """A sentence for each thing that varied; none if that is one, or one is never alone."""
+    """A sentence for each thing that varied, if several varied and each did so alone."""
     values: dict[str, dict[str, None]] = {}
     for group in groups:
         for name, value in group.varied.items():
@@ -153,9 +153,9 @@ _NONE = "no difference shown"
 
 
 def _verdict(measure: Measure, axis: str, groups: Sequence[Group]) -> tuple[str, str]:
-    """The value that is best with all others equal, and its difference; both empty if none is.
+    """The value that is best with all others equal, and its difference; both may be empty.
 
-    The difference is to the first value, or from the best to the second where the first is best.
+    The difference is to the first value; if the first is best, to the second.
     """
     best = (max if measure.more_is_better else min)(groups, key=lambda group: group.mean)
     shown = measure.show(best.mean)
@@ -170,7 +170,7 @@ def _verdict(measure: Measure, axis: str, groups: Sequence[Group]) -> tuple[str,
 
 
 def _spread(differences: Sequence[str]) -> str:
-    """The first and the last of differences by size, where they are not one.
+    """The first and the last of differences by size, if there are several.
 
     >>> _spread(["-21 % to greedy", "-9.2 % to greedy", "-30 % to greedy"])
     '-30 % .. -9.2 % to greedy'
@@ -196,7 +196,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 _NAMED = 3
-"""So many variants that are as good are named."""
+"""The most variants that are named as equally good."""
 
 
 def _groups(comparison: Comparison, measure: Measure, runs: Sequence[int]) -> list[Group]:

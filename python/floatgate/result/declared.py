@@ -52,8 +52,8 @@ class Shape(NamedTuple):
 class Field(NamedTuple):
     """One key: a section, a field of a table, or a name of a list.
 
-    `since` is `start`, or `later, 0` and `later, null` for numbers that earlier results lack: they
-    count as having zero, or null.
+    `since` is `start`, or `later, 0` or `later, null` for numbers that earlier results lack. They
+    then count as zero, or null.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Field(NamedTuple):
         return None if self.nullable else zero(self.shape)
 
     def before(self) -> Any:
-        """The value in a result of a version that did not have it yet."""
+        """The value in a result of a version that did not have the key yet."""
         return None if self.since == "later, null" else zero(self.shape)
 
 
@@ -194,7 +194,7 @@ def at(path: str) -> tuple[str, Shape, Sequence[Field]] | None:
 
 
 def beside(path: str) -> list[str] | None:
-    """None if a result may have a number at a path; otherwise the paths that it has near there.
+    """None if a result may have a number at a path; otherwise the nearest existing paths.
 
     >>> beside("flash.erase.gc"), beside("policies.cost.counters.programs")
     (None, None)
@@ -216,7 +216,7 @@ def beside(path: str) -> list[str] | None:
 
 
 def numbers() -> Iterator[str]:
-    """The paths of all numbers that every result has a place for."""
+    """The paths of all numbers for which every result has a place."""
 
     def inside(fields: Sequence[Field], above: str) -> Iterator[str]:
         for each in fields:

@@ -1,6 +1,6 @@
 """Warnings that undo a verdict: no run may be called better by a number that one puts in doubt.
 
-The engine declares beside each warning which numbers that are.
+The engine declares the numbers in doubt with each warning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def why(code: str) -> str:
 
 
 def doubts(measure: str, run: Result) -> list[str]:
-    """The codes of the warnings of a run for which this number of it supports no verdict.
+    """The codes of the warnings of a run that forbid a verdict on this number.
 
     Args:
         measure: The name of a measure, or the path of a number in the result.
@@ -64,7 +64,7 @@ def _is_thin(measure: str, op: str, run: Result) -> bool:
 
 
 def remedy(code: str, runs: Sequence[Result]) -> str:
-    """The ageing that brings these runs to the state that their workload leaves, where one does."""
+    """The ageing that brings these runs to the state that their workload produces, if one does."""
     if code not in ("waf-not-steady", "gc-never-ran"):
         return ""
     ages = {run.provenance.config.precondition.age for run in runs}

@@ -30,7 +30,7 @@ LARGEST = 256 << 20
 
 
 def content(path: Path, what: str = "a file of results") -> bytes:
-    """The content of a file of results, which should hold `what`.
+    """The content of a file of results. `what` names the expected content in messages.
 
     Raises:
         InputError: It cannot be read, is not a regular file, or is too large for a file of results.
@@ -39,7 +39,9 @@ def content(path: Path, what: str = "a file of results") -> bytes:
 
 
 def json_of(path: Path, what: str, **how: Any) -> Any:
-    """The value in a JSON file, which should hold `what`; `how` goes to `json.loads`.
+    """The value in a JSON file.
+
+    `what` names the expected content in messages; `how` goes to `json.loads`.
 
     Raises:
         InputError: It cannot be read, or is not JSON.
@@ -51,9 +53,9 @@ def json_of(path: Path, what: str, **how: Any) -> Any:
 
 
 def in_the_way(path: Path) -> str | None:
-    """The thing in the place of a new file that is never replaced, in words; None if there is none.
+    """The object in place of a new file that is never replaced, in words; None if there is none.
 
-    A new file takes its name by a rename, which would put it in the place of a device for good.
+    A new file gets its name by a rename, which would replace a device permanently.
     """
     try:
         mode = path.stat().st_mode
@@ -80,7 +82,7 @@ def replace(path: Path, text: str | bytes) -> None:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Writes a file, which is on the disk when this returns."""
+    """Writes a file. It is on the disk when this returns."""
     with path.open("wb") as file:
         file.write(data)
         file.flush()
@@ -88,7 +90,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def settle(path: Path) -> None:
-    """Waits until a file, or the names in a folder, are on the disk, where that can be told."""
+    """Waits until a file, or the names in a folder, are on the disk, if the system can tell."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -106,8 +108,8 @@ _UNFINISHED = ".unfinished-"
 def unfinished(name: str) -> str:
     """The name of a file or a folder that `tidy` removes when this process is gone.
 
-    It contains the machine and the process. `name` distinguishes those of one process, and has no
-    dash.
+    It contains the machine and the process. `name` distinguishes the files of one process, and has
+    no dash.
     """
     return f"{_UNFINISHED}{os.uname().nodename}-{os.getpid()}-{name}"
 
@@ -160,8 +162,9 @@ def _is_alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
-        return True  # No Linux, or it ends just now.
-    # A zombie does nothing more. Some stay: process 1 of many containers waits for no orphan.
+        return True  # Not on Linux, or the process has just ended.
+    # A zombie does nothing more. Some remain, because process 1 of many containers waits for no
+    # orphan.
     return state not in "ZX"
 
 
@@ -206,13 +209,13 @@ def make_folder(folder: Path) -> list[Path]:
 
 
 def reason(error: OSError) -> str:
-    """Why the system refused, in its words."""
+    """The system's reason for a refusal, in its words."""
     return (error.strerror or str(error)).lower()
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """The action on a table of a run. Its content may be anything: only its length is known.
+    """Acts on a table of a run. Its content may be anything: only its length is known.
 
     Raises:
         InputError: It cannot be done.

@@ -12,7 +12,7 @@ from floatgate.engine import InputError
 from floatgate.result.files import content, length, replace
 
 RESULT = "result.json"
-"""The file that stands in a run's folder when all the others do."""
+"""The file that is in a run's folder when all the others are."""
 
 TABLES = ("requests", "series", "blocks")
 """The tables stored with it by default, each as NAME.parquet."""
@@ -32,8 +32,8 @@ def sealed(
 ) -> dict[str, Any]:
     """A result as it is stored: with its own digest, and the lengths of the tables beside it.
 
-    `also` has other names under which its workload was run: a trace that has the same bytes is the
-    same run.
+    `also` has other names under which its workload was run. A trace with the same bytes is the same
+    run.
     """
     in_order = {name: lengths[name] for name in sorted(lengths)}
     others = sorted({*also} - {value["provenance"]["workload"]["name"]})
@@ -42,7 +42,7 @@ def sealed(
 
 
 def call_also(folder: Path, names: Iterable[str]) -> None:
-    """Notes in a stored run under which other names its workload is known.
+    """Notes in a stored run the other names of its workload.
 
     Raises:
         InputError: It cannot be read.
@@ -59,14 +59,17 @@ def call_also(folder: Path, names: Iterable[str]) -> None:
 
 
 def _digest(value: Mapping[str, Any]) -> str:
-    """The digest of a result, for any form of its text; of wall-clock figures, the names."""
+    """The digest of a result, the same for any form of its text.
+
+    Of wall-clock figures it covers the names only.
+    """
     what = {**value, "timing": sorted(value.get("timing") or ())}
     text = json.dumps(what, sort_keys=True, separators=(",", ":"))
     return engine.sha256(text.encode())
 
 
 def altered(value: Mapping[str, Any], seal: Mapping[str, Any] | None) -> str | None:
-    """Why a result is not the one that was stored, in words; None if it is.
+    """Why a result differs from the stored one, in words; None if it does not.
 
     Args:
         value: The result as in its file, without the numbers that later versions add to it.
@@ -96,7 +99,7 @@ def flaw(
     """
     if seal is None:
         if tables is None:
-            return None  # Stored before there were seals: nothing is known of it.
+            return None  # Stored before there were seals, so it cannot be checked.
         return f"{RESULT} does not say how long its tables are"
     try:
         lengths = dict(seal["table_bytes"])
@@ -114,7 +117,7 @@ def flaw(
 
 
 def whole(place: Path) -> dict[str, int]:
-    """The tables in the folder of a run that its next `result.json` can go on to speak of."""
+    """The tables in the folder of a run that its next `result.json` can still list."""
     try:
         seal = json.loads(content(place / RESULT)).get(SEAL)
         known = {} if seal is None else dict(seal["table_bytes"])

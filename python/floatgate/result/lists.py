@@ -54,7 +54,7 @@ NAME = re.compile(r"[0-9a-f]{16}")
 
 
 def is_variant(value: object) -> bool:
-    """Whether this names the own settings of a run."""
+    """Whether this is the list of own settings of a run."""
     return isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
 
 
@@ -82,7 +82,7 @@ def read_sweep(path: Path) -> list[tuple[str, Mapping[str, str]]]:
 PLANNED = "planned.json"
 """In a folder of results while they are made: the requested runs, and their names.
 
-It goes when `comparison.json` comes, so it is there where a command was interrupted.
+It is removed when `comparison.json` is written, so it exists where a command was interrupted.
 """
 
 

@@ -22,7 +22,7 @@ def load(results: Sequence[str | PathLike[str]]) -> Comparison:
     """Reads runs: the folder of one, a folder of many, a `result.json`, or several of these.
 
     The varied settings are taken from the `comparison.json` if one folder is named. Otherwise they
-    are found by comparing the resolved configurations. A run that is named twice is there once.
+    are found by comparing the resolved configurations. A run that is named twice is included once.
 
     Raises:
         InputError: Something is not a result, or has a format that this version does not read; all
@@ -53,7 +53,7 @@ def load(results: Sequence[str | PathLike[str]]) -> Comparison:
 def differences(runs: Sequence[Result]) -> list[dict[str, str]]:
     """The settings that distinguish each run from the others, named as in a comparison.
 
-    Settings that come with a drive are not named beside it.
+    Settings that come with a drive are not listed with it.
     """
     if not runs:
         return []
@@ -125,7 +125,7 @@ def _one(path: Path, mistakes: list[InputError]) -> Comparison | list[Result]:
 def _called(
     folder: Path, runs: list[Result], mistakes: list[InputError]
 ) -> Comparison | list[Result]:
-    """Runs called as they were typed, in that order, where an interrupted command left a list."""
+    """Runs named as the user typed them, in that order, if an interrupted command left a list."""
     try:
         known = {path.name: variant for path, variant in named(folder)}
     except InputError as error:

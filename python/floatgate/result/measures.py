@@ -31,7 +31,7 @@ class Measure(NamedTuple):
     of: Callable[[Result], float | None]
     unit: str = ""
     more_is_better: bool | None = False
-    """None: neither is better, or nobody knows."""
+    """None if neither direction is better, or if it is not known."""
     about: str = ""
 
     def show(self, value: float) -> str:
@@ -44,7 +44,7 @@ def _latency(op: str, key: str) -> Callable[[Result], float | None]:
 
 
 def _rate(run: Result) -> float | None:
-    """Requests per second where they depend on the drive: in an open loop they come as they do."""
+    """Requests per second, if they depend on the drive; in an open loop they follow their times."""
     closed = run.provenance.config.host.mode in ("queue-depth", "think-time")
     seconds = run.simulated_seconds
     return run.host.all.requests / seconds if closed and seconds else None
@@ -186,7 +186,7 @@ def _paths(value: Mapping[str, object]) -> list[str]:
 
 
 def peers(comparison: Comparison) -> list[list[int]]:
-    """The runs with one workload: only these say which drive does better."""
+    """The runs with one workload: only within these can drives be compared."""
     groups: dict[str | None, list[int]] = {}
     for i, variant in enumerate(comparison.variants):
         groups.setdefault(variant.get("workload"), []).append(i)
@@ -214,8 +214,8 @@ _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 def half_width(values: Sequence[float]) -> float:
     """Half of the 95 % confidence interval of a mean, by Student's t (Student 1908).
 
-    From 10 degrees of freedom on, the quantile is the expansion of Fisher and Cornish (1960), with
-    an error below 1e-4 of it there.
+    From 10 degrees of freedom on, the quantile is the expansion of Fisher and Cornish (1960). Its
+    relative error is below 1e-4 there.
 
     >>> half_width([1.0, 2.0, 3.0])  # 4.303 / sqrt(3)
     2.484...
@@ -251,7 +251,7 @@ def best(measure: Measure, values: Mapping[int, float | None]) -> list[int]:
 
 
 def change(first: float | None, value: float | None) -> str:
-    """The difference to the first in percent, large ones as a factor.
+    """The difference to the first in percent; large ones as a factor.
 
     >>> change(10.0, 9.0), change(10.0, 10.04), change(10.0, 13.5), change(10.0, 123.0)
     ('-10 %', '+0.4 %', '+35 %', 'x 12.3')
@@ -272,7 +272,7 @@ def change(first: float | None, value: float | None) -> str:
 def warnings(comparison: Comparison) -> Iterator[tuple[str, str, list[Mapping[str, str]], str]]:
     """Each warning once: its text in the first run, code, runs, and whether their numbers differ.
 
-    Warnings are the same where their texts differ in numbers alone.
+    Warnings are the same if their texts differ only in numbers.
     """
     texts: dict[tuple[str, str], list[str]] = {}
     concerned: dict[tuple[str, str], list[Mapping[str, str]]] = {}
@@ -290,7 +290,7 @@ class Cell(NamedTuple):
     """A measure of one run, or of the runs of one combination, as a page shows it."""
 
     shown: str
-    """The number; of several runs their mean, and the half-width of its 95 % interval."""
+    """The number; for several runs their mean, and the half-width of its 95 % interval."""
     value: float | None
     change: str
     """The difference to the first one with the same workload."""
@@ -302,7 +302,7 @@ def columns(
 ) -> Iterator[tuple[str, list[tuple[Measure, list[Cell]]]]]:
     """The tables of a page: a title, and by measure a cell for each group of runs.
 
-    A measure that no run has is left out, unless it is named among those looked at `first`.
+    A measure that no run has is left out, unless it is among those in `first`.
 
     Args:
         comparison: The runs.

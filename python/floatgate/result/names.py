@@ -12,7 +12,7 @@ def label(varied: Mapping[str, str]) -> str:
 
 
 def brief(name: str, names: Iterable[str]) -> str:
-    """A setting's name without its section, where none of the other names ends like it.
+    """A setting's name without its section, if no other name ends in the same way.
 
     >>> brief("ftl.spare-factor", ["cost", "ftl.spare-factor"])
     'spare-factor'

@@ -1,4 +1,4 @@
-"""The headers of the pages of a Parquet file, looked at before polars reads them.
+"""The headers of the pages of a Parquet file, checked before polars reads them.
 
 A page with a negative number of values makes polars 2.1 ask for 2^61 bytes. That ends the process,
 and cannot be caught as an error. Polars itself reports other mistakes. Sizes and places are those
@@ -15,7 +15,7 @@ from typing import Any
 
 MAGIC = b"PAR1"
 
-# Of `parquet.thrift`: the fields that are looked at.
+# The fields of `parquet.thrift` that are checked.
 ROW_GROUPS, COLUMNS, METADATA = 4, 1, 3
 COMPRESSED, DATA_PAGE, DICTIONARY_PAGE = 7, 9, 11
 PAGE_BYTES, VALUES = 3, 1
@@ -24,7 +24,7 @@ PAGES = (5, 7, 8)
 
 
 def check_pages(path: Path) -> None:
-    """Looks whether the pages of a file have as many values as pages can have.
+    """Checks whether the pages of a file have a possible number of values.
 
     Raises:
         ValueError: One says that it has fewer than none.
@@ -47,7 +47,7 @@ def check_pages(path: Path) -> None:
 
 
 def _pages(data: mmap.mmap, column: dict[int, Any]) -> Iterator[dict[int, Any]]:
-    """The headers of the pages of a column's part of a row group."""
+    """The headers of the pages of a column within a row group."""
     places = (column.get(key, 0) for key in (DATA_PAGE, DICTIONARY_PAGE))
     at = min((place for place in places if place > 0), default=0)
     end = at + column[COMPRESSED]
@@ -58,7 +58,7 @@ def _pages(data: mmap.mmap, column: dict[int, Any]) -> Iterator[dict[int, Any]]:
 
 
 def _struct(data: mmap.mmap, at: int) -> tuple[dict[int, Any], int]:
-    """The fields of a struct by number, and where it ends."""
+    """The fields of a struct by number, and its end."""
     fields: dict[int, Any] = {}
     number = 0
     while (head := data[at]) != 0:
@@ -68,7 +68,7 @@ def _struct(data: mmap.mmap, at: int) -> tuple[dict[int, Any], int]:
         else:
             number, at = _zigzag(data, at)
         kind = head & 15
-        # A field that is a truth value has it in its type.
+        # A boolean field has its value in its type.
         fields[number], at = (kind == 1, at) if kind < 3 else _value(data, at, kind)
     return fields, at + 1
 

@@ -1,7 +1,7 @@
-"""A run that is stored while it goes on.
+"""A run that is stored while it runs.
 
-Each table is written by a thread of its own, so memory does not grow with the run.
-Everything lies in a hidden folder beside its place until all is there.
+Each table is written by a thread of its own, so memory does not grow with the run. All files are in
+a hidden folder next to their place until they are complete.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ class Recording:
             raise self._failure(error) from error
 
     def keep(self, value: Mapping[str, Any]) -> Path:
-        """Moves all files to their place, `result.json` of this value last; returns the folder."""
+        """Moves all files to their place, `result.json` with this value last.
+
+        Returns the folder.
+        """
 
         def finish() -> None:
             for file in self._files.values():
@@ -81,7 +84,7 @@ class Recording:
         return self._placed(value, finish)
 
     def adopt(self, value: Mapping[str, Any], files: Mapping[str, bytes]) -> Path:
-        """As `keep`, of a run that was recorded elsewhere: its files by name."""
+        """As `keep`, for a run that was recorded elsewhere: its files by name."""
 
         def finish() -> None:
             for name, data in files.items():
@@ -93,7 +96,7 @@ class Recording:
     def _placed(self, value: Mapping[str, Any], finish: Callable[[], None]) -> Path:
         """Moves the tables that `finish` leaves into the run's folder, then `result.json`.
 
-        That is the mark of a whole run, also after a power cut: all files that it names are on the
+        That file marks a complete run, also after a power cut: all files that it lists are on the
         disk before it has its name.
         """
         place = self._folder / run_id_of(value)

@@ -1,4 +1,4 @@
-"""The result of one run: the JSON value of the engine, with names to reach into it."""
+"""The result of one run: the JSON value of the engine, with its numbers as attributes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Result(Value):
 
     `result.waf`, `result.host.write.latency_ns.p99`, `result.flash.erase.gc` and so on are the
     numbers of the JSON value; `print(result)` is the page that the command line prints. `folder` is
-    the place of the result, if it is stored. `seal`, of one that was read, is the list in its file
-    of itself and of the tables next to it (see `floatgate.result.folder`).
+    the place of the result, if it is stored. `seal` of a result that was read is the list, in its
+    file, of itself and of the tables next to it (see `floatgate.result.folder`).
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Result(Value):
     def workload(self) -> str:
         """The workload's name, with how it was read; a stand-in marked as one.
 
-        Of a stored run, all names under which a trace of the same bytes was run.
+        All names under which a trace with the same bytes was run, if the run is stored.
         """
         workload = self.data["provenance"]["workload"]
         reading = f" ({workload['reading']})" if workload["reading"] else ""
@@ -66,7 +66,7 @@ class Result(Value):
 
     @property
     def run_id(self) -> str:
-        """Names the run by its inputs: build, resolved drive, workload and seed."""
+        """Identifies the run by its inputs: build, resolved drive, workload and seed."""
         return run_id_of(self.data)
 
     def flaw(self, tables: Iterable[str] | None = None) -> str | None:
@@ -80,8 +80,8 @@ class Result(Value):
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Stores the result as `FOLDER/RUN-ID/result.json` and returns that path.
 
-        The file appears whole or not at all. The tables of a run are only stored while it goes on:
-        see `out` of `floatgate.run`.
+        The file appears whole or not at all. The tables of a run are only stored while it runs: see
+        `out` of `floatgate.run`.
 
         Raises:
             InputError: It cannot be stored there.
@@ -103,7 +103,7 @@ class Result(Value):
 
     @classmethod
     def from_file(cls, path: Path) -> Result:
-        """Reads the file of a stored result, and nothing that lies in its place.
+        """Reads the file of a stored result. Anything else in its place is an error.
 
         Raises:
             InputError: It cannot be read, or lacks numbers that a result of this version has.
@@ -123,7 +123,7 @@ class Result(Value):
         return cls(data, folder, seal)
 
     def requests(self) -> pl.DataFrame:
-        """One row per completed request, in order of completion; of a stored result only.
+        """One row per completed request, in order of completion; only for a stored result.
 
         A frame of 100 million requests takes 11 GB. `polars.scan_parquet` reads the file
         `result.folder / "requests.parquet"` in parts.
@@ -134,7 +134,7 @@ class Result(Value):
         return self._table("requests")
 
     def series(self) -> pl.DataFrame:
-        """One row per interval of drive time, with its counts; of a stored result only.
+        """One row per interval of drive time, with its counts; only for a stored result.
 
         Raises:
             InputError: The result has no such table.
@@ -142,7 +142,7 @@ class Result(Value):
         return self._table("series")
 
     def blocks(self) -> pl.DataFrame:
-        """One row per block, as the run left it; of a stored result only.
+        """One row per block, as the run left it; only for a stored result.
 
         Raises:
             InputError: The result has no such table.
@@ -150,7 +150,7 @@ class Result(Value):
         return self._table("blocks")
 
     def snapshots(self) -> pl.DataFrame:
-        """The blocks at instants of the run, each that changed since the instant before.
+        """The blocks at instants of the run: each that changed since the instant before.
 
         Raises:
             InputError: The result has no such table.
@@ -239,7 +239,7 @@ class Result(Value):
             if path.partition(".")[0] in ("schema", "provenance", "timing"):
                 continue
             if path.endswith(".slowest"):
-                continue  # Nothing, where others have numbers below it.
+                continue  # Nothing, if other results have numbers below it.
             here = "_ns" not in path or not path.startswith(absent)
             row[path] = value if here else None
         if provenance:

@@ -25,7 +25,7 @@ def whole_bytes(data: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def in_words(data: Mapping[str, Any]) -> str:
-    """The whole drive that a result was scaled from; empty for one that was not scaled."""
+    """The whole drive from which a result was scaled down; empty if it was not scaled."""
     scale = data.get("scale")
     if not scale:
         return ""

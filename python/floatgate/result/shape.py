@@ -22,12 +22,12 @@ from floatgate.result.values import flat
 SHAPES_RESULTS = False
 
 EARLIER = "floatgate.run/1"
-"""This version reads it as well. It lacks the keys of later versions."""
+"""This version reads that format as well. It lacks the keys of later versions."""
 
 ARBITRATION = "arbitration"
 """The family of policies that drives of the first versions lack.
 
-Their settings stay as they were, because the name of a run is a digest of them.
+Their settings stay unchanged, because the name of a run is a digest of them.
 """
 
 
@@ -54,7 +54,10 @@ def value_of(path: Path) -> dict[str, Any]:
 
 
 def of_now(value: dict[str, Any]) -> dict[str, Any]:
-    """A stored result with all keys of this version: those it could not have are zero or null."""
+    """A stored result with all keys of this version.
+
+    Those that it could not have are zero or null.
+    """
     policies = value.get("policies")
     if isinstance(policies, dict):
         # Requests came in one line.
@@ -86,7 +89,7 @@ def _fill_inside(value: Any, shape: Shape) -> None:
 
 
 def check(value: Mapping[str, Any], path: Path) -> None:
-    """Looks whether all is there that this version knows.
+    """Checks whether all keys of this version are there.
 
     Raises:
         InputError: Something is missing, of another type, or a number that no run can have.
@@ -101,7 +104,7 @@ def check(value: Mapping[str, Any], path: Path) -> None:
 
 
 def _missing(value: Any, fields: Sequence[Field], path: str) -> Iterator[tuple[str, str]]:
-    """The first place where a table is not as it is declared, and how."""
+    """The first place where a table differs from its declaration, and the difference."""
     if not isinstance(value, Mapping):
         yield path, "is not a table"
         return
@@ -119,7 +122,7 @@ def _missing(value: Any, fields: Sequence[Field], path: str) -> Iterator[tuple[s
 
 
 def _misfits(value: Any, shape: Shape, path: str) -> Iterator[tuple[str, str]]:
-    """How a value that is not null is not as it is declared."""
+    """How a value that is not null differs from its declaration."""
     if shape.kind in ("table", "each"):
         yield from _missing(value, shape.fields, path)
     elif shape.kind == "named":
@@ -159,7 +162,7 @@ def _settings() -> Mapping[str, Any]:
 
 
 def _unlike(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Places at which settings are not like known ones; null stands for a policy."""
+    """Places at which settings differ from the known ones in type; null stands for a policy."""
     if known is None:
         name = value.get("name") if isinstance(value, dict) else value
         if not isinstance(name, str):
@@ -180,7 +183,7 @@ def _unlike(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _beyond(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Whole numbers that fit in no table, at any place: counters have any name."""
+    """Whole numbers that fit in no table, at any place, because counters may have any name."""
     for path, number in flat(value):
         if isinstance(number, int) and not _is_sane(number):
             yield path, "is not a number that a result has"
@@ -206,7 +209,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_sane(number: int | float) -> bool:
-    """Whether it is one that a run could have counted or measured."""
+    """Whether a run could have counted or measured this number."""
     return abs(number) < 2**64 if isinstance(number, int) else abs(number) < 1e30
 
 

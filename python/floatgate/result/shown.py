@@ -1,4 +1,6 @@
-"""How results are shown, of which they know nothing: `floatgate` itself says who can do it.
+"""Functions that show results.
+
+Results themselves know nothing of them; the package `floatgate` sets them.
 
 Words and plots are made from results, so results cannot use either. The functions that `print` and
 `Comparison.save_report` need are set when the package is imported.
@@ -30,7 +32,7 @@ _showing = Showing()
 
 
 def by(showing: Showing) -> None:
-    """From here on, these show results."""
+    """From now on, these functions show results."""
     global _showing
     _showing = showing
 

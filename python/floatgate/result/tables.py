@@ -184,7 +184,7 @@ def _check_question(sql: str) -> None:
 
 
 def _lock(connection: Any, rows: Sequence[_Row]) -> None:
-    """Leaves a question the tables of runs alone, and keeps it from changing that."""
+    """Restricts a question to the tables of runs, and keeps it from changing that."""
     tables = [result.table_file(name) for _, result, _ in rows for name in (*TABLES, *SNAPSHOTS)]
     files = [str(path) for path in tables if path is not None]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
@@ -201,7 +201,7 @@ def _lock(connection: Any, rows: Sequence[_Row]) -> None:
 
 
 def _view(connection: Any, name: str, rows: Sequence[_Row]) -> bool:
-    """A view of one table of all runs; whether any run has it."""
+    """A view of one table of all runs. Returns whether any run has it."""
     there = [path for _, result, _ in rows if (path := result.table_file(name)) is not None]
     if not there:
         return False
@@ -214,7 +214,7 @@ def _view(connection: Any, name: str, rows: Sequence[_Row]) -> bool:
 
 
 def _plain(names: Sequence[str]) -> list[str]:
-    """Names that SQL takes without quotes; where two would be one, both stay as they are.
+    """Names that SQL takes without quotes. If two names would become equal, both stay unchanged.
 
     >>> _plain(["host.write.bytes", "ftl.spare-factor", "a-b", "a.b"])
     ['host_write_bytes', 'ftl_spare_factor', 'a-b', 'a.b']

@@ -10,14 +10,14 @@ from floatgate.words import duration, number, short, size
 
 
 class Unit(NamedTuple):
-    """The unit of a number. `steps` are the units in which axes show it, with their lengths."""
+    """The unit of a number. `steps` are the units in which axes show it, with their factors."""
 
     name: str
     show: Callable[[float], str]
     steps: Sequence[tuple[str, float]] = ()
 
     def step(self, values: Sequence[float]) -> tuple[str, float]:
-        """The unit of an axis for these values, and how many of ours it has.
+        """The unit of an axis for these values, and the number of our units in it.
 
         >>> UNITS["ns"].step([2e6, 9e6]), UNITS["bytes"].step([3 * 2**20])
         (('ms', 1000000.0), ('MiB', 1048576))
@@ -68,7 +68,7 @@ def is_number(value: object) -> bool:
 
 
 def within(path: str) -> str:
-    """The path of a field within its section; that of a section which is a single number.
+    """The path of a field within its section, or that of a section that is one number.
 
     >>> within("capacity.free_blocks"), within("waf")
     ('free_blocks', 'waf')

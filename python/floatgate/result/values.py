@@ -1,4 +1,4 @@
-"""The values of a result: names to reach them, and the name of the run that they make."""
+"""The values of a result as attributes, and the name of the run that they identify."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WITHOUT_DATA = ("trim", "flush")
 
 
 def data(op: str, count: int) -> str:
-    """The data that an operation moved, for a table; a dash where it carries none.
+    """The data that an operation moved, for a table; a dash if it has none.
 
     >>> data("write", 4096), data("trim", 1 << 30)
     ('4.00 KiB', '-')
@@ -117,12 +117,12 @@ def identity(
 ) -> str:
     """The name of a run, from the facts before it starts.
 
-    `workload` has at least `name`, `format`, `sha256`, `reading` and `stand_in`; `years` says how
-    much of the drive was simulated in a run that is to name years.
+    `workload` has at least `name`, `format`, `sha256`, `reading` and `stand_in`. `years` is the
+    part of the drive that was simulated in a run that estimates years.
     """
     what = [build, config, workload["sha256"], seed]
     if workload["sha256"] is None:
-        # A generator: its settings stand in the configuration.
+        # A generator: its settings are in the configuration.
         what.append({key: workload[key] for key in ("name", "format", "stand_in")})
     if workload["reading"] is not None:
         what.append(workload["reading"])
@@ -135,7 +135,7 @@ def identity(
 def run_id_of(value: Mapping[str, Any]) -> str:
     """The name of the run that gave a result."""
     provenance = value["provenance"]
-    # Before there were builds, it was the version.
+    # Before there were builds, the version served as one.
     build = provenance.get("build") or provenance["version"]
     asked = provenance["config"], provenance["workload"], provenance["seed"], build
     return identity(*asked, provenance.get("years"))
@@ -149,14 +149,14 @@ def delays(host: Mapping[str, Any]) -> dict[str, float]:
 def slowest(host: Mapping[str, Any]) -> dict[str, float]:
     """The mean delay of the slowest of one host operation by cause, from p99 on; empty if unknown.
 
-    Results of earlier versions do not have it.
+    Results of earlier versions lack it.
     """
     found = host.get("slowest")
     return delays(found) if found else {}
 
 
 def largest(split: Mapping[str, float]) -> tuple[str, float] | None:
-    """The largest cause of a delay, and its share; None of no delay.
+    """The largest cause of a delay, and its share; None if there is no delay.
 
     >>> largest({"array": 30.0, "queue.gc": 90.0}), largest({"array": 0.0}), largest({})
     (('queue.gc', 0.75), None, None)

@@ -1,1 +1,1 @@
-"""Runs: one, several that differ in something, and an experiment whole."""
+"""Runs: a single run, several that differ in something, and whole experiments."""

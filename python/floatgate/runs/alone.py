@@ -76,11 +76,11 @@ def _quoted(name: str) -> str:
 
 
 def compared(result: Result, runs: Mapping[str, Result]) -> dict[str, Any]:
-    """Each flow's slowdown by the others, and how fair that is.
+    """Each flow's slowdown by the others, and the fairness.
 
-    The slowdown of a flow is its mean latency beside the others over its mean latency alone; None
-    if one of them is 0 or it had no requests. Fairness is the least slowdown over the greatest: 1
-    where all are slowed down alike.
+    The slowdown of a flow is its mean latency with the others divided by that without them. It is
+    None if one of the two is 0 or the flow had no requests. Fairness is the least slowdown divided
+    by the greatest: 1 if all are slowed down alike.
     """
     flows, slowdowns = {}, []
     for name, own in runs.items():

@@ -1,6 +1,6 @@
 """Independent runs: check all, take existing results, carry out the rest, gather.
 
-`floatgate.compare` and `floatgate.sweep` differ in how the runs are named, not in this.
+`floatgate.compare` and `floatgate.sweep` differ only in the names of runs.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from floatgate.workloads.reading import how_to_read
 
 
 class Standing(NamedTuple):
-    """How far several runs have come.
+    """The progress of several runs.
 
-    `share` is the part of the work that is done, from 0 to 1; `requests` counts those simulated.
+    `share` is the part of the work that is done, from 0 to 1; `requests` counts simulated requests.
     `reused` of the finished runs were stored before, and do not count as work. `remade` has the
     stored runs that could not be used, with the reasons. Each run is checked before the first one
-    starts. `checking` is the number of the present one, from 1, and `read` the records of its
-    workload that were read for that. `doing` has the stages of runs whose drives are being
-    preconditioned (`2 filling, 1 ageing`), and `pages` counts the pages written for that.
+    starts. `checking` is the number of the run being checked, from 1, and `read` the records of its
+    workload read for that. `doing` has the stages of runs whose drives are being preconditioned (`2
+    filling, 1 ageing`), and `pages` counts the pages written for that.
     """
 
     runs: int
@@ -60,8 +60,8 @@ class Checked(NamedTuple):
     """A run that has been checked.
 
     `config` is its resolved drive. `workload` has the facts known without a run, or None if only a
-    run can find its mistakes. `memory` is the greatest number of bytes that the engine needs.
-    `also` has the names of other workloads that are the same requests.
+    run can find its mistakes. `memory` is the most bytes that the engine needs. `also` has the
+    names of other workloads with the same requests.
     """
 
     job: Job
@@ -72,7 +72,7 @@ class Checked(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name of its workload in results, and of the others that are the same."""
+        """The name of its workload in results, and the names of equal workloads."""
         return () if self.workload is None else (str(self.workload["name"]), *self.also)
 
     @property
@@ -128,7 +128,7 @@ def check(
 def together(
     plans: Sequence[Checked], varied: Sequence[Mapping[str, str]]
 ) -> tuple[list[Checked], list[Mapping[str, str]]]:
-    """Runs of one name as one, which has the names of all of them.
+    """Merges runs of one name into one, which has the names of all.
 
     Two traces of the same bytes under two names are the same requests, so they are one run.
     """
@@ -203,7 +203,7 @@ def carry_out(
     executor: Executor | None,
     progress: Report | None,
 ) -> Comparison:
-    """Carries out the missing runs; the results of all, in their order.
+    """Carries out the missing runs. Returns the results of all, in their order.
 
     Raises:
         InputError: Nothing can be stored in `out`.
@@ -251,9 +251,9 @@ def _write_planned(
 
 
 def _call(outcome: Result | Failure, names: Sequence[str]) -> None:
-    """Stores with a result by which names its workload was asked for."""
+    """Stores with a result the names under which its workload was requested."""
     if isinstance(outcome, Result) and outcome.folder is not None:
-        # A folder that takes no more has the result all the same.
+        # If a folder takes no more files, the result is returned all the same.
         with suppress(OSError, InputError):
             call_also(outcome.folder, names)
 
@@ -268,7 +268,7 @@ def _write_list(comparison: Comparison, out: str) -> None:
 def _with_runs(
     mistakes: Mapping[str, Sequence[Mapping[str, str]]], every: Sequence[Mapping[str, str]]
 ) -> list[str]:
-    """All mistakes, each with the runs that it concerns unless that is every one."""
+    """All mistakes, each with the runs that it concerns unless it concerns every run."""
     return [
         f"{text}\n  in: {where(some, every)}" if 0 < len(some) < len(every) else text
         for text, some in mistakes.items()
@@ -292,7 +292,7 @@ def _run(
         try:
             progress(tally.standing())
         except Exception as error:
-            raise _Stopped(error) from None  # It is not a failure of a run, and no run continues.
+            raise _Stopped(error) from None  # This is not a failure of a run, and no run continues.
 
     def watch(index: int, stage: str, done: int, total: int | None, _now_ns: int) -> None:
         if stage == "running":
@@ -313,7 +313,7 @@ def _run(
 
 
 class _Stopped(BaseException):
-    """The exception that `progress` raised, on its way through the runs."""
+    """The exception that `progress` raised, passed through the runs."""
 
     def __init__(self, reason: Exception) -> None:
         super().__init__(reason)
@@ -321,7 +321,7 @@ class _Stopped(BaseException):
 
 
 class _Tally:
-    """Adds up how far the runs have come."""
+    """Adds up the progress of the runs."""
 
     def __init__(self, runs: int, reused: int, remade: Sequence[str]) -> None:
         self._runs, self._reused, self._remade = runs, reused, remade

@@ -25,7 +25,7 @@ _LIMIT = "4GiB"
 
 
 class Cache(NamedTuple):
-    """A folder of floatgate's own, and how much the states in it may take, such as `4GiB`."""
+    """The folder of floatgate's own, and the size limit of the states in it, such as `4GiB`."""
 
     folder: str
     limit: str
@@ -46,11 +46,11 @@ class Cache(NamedTuple):
 
 
 def cache() -> Cache | None:
-    """Returns where things are kept between runs, made and marked if need be; None for nowhere.
+    """Returns the folder of the cache, made and marked if necessary; None if there is no cache.
 
-    The environment variable FLOATGATE_CACHE names the folder in which the cache has its own, or
-    nowhere if it is empty; by default that is the folder of the user's caches. The engine reads the
-    greatest size of the states from FLOATGATE_CACHE_LIMIT.
+    The cache is a folder of its own within the folder that the environment variable FLOATGATE_CACHE
+    names. If the variable is empty, there is no cache. By default it is in the folder of the user's
+    caches. The engine reads the greatest size of the states from FLOATGATE_CACHE_LIMIT.
 
     Raises:
         InputError: A folder of the cache's name is there and somebody else's.
@@ -66,14 +66,14 @@ def cache() -> Cache | None:
 
 
 def _claim(folder: Path) -> None:
-    """Makes the folder, for its owner alone, with the mark as the first thing in it."""
+    """Makes the folder, for its owner alone, with the mark as its first file."""
     tag = folder / _TAG
     if tag.exists():
         return
     folder.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    # Somebody may be doing the same: then the mark is there before anything else is.
+    # Another process may be doing the same: then the mark comes before any other file.
     if any(folder.iterdir()) and not tag.exists():
         raise FileError(
             f"{folder}: the cache has its place here, and this folder holds other things; move or "

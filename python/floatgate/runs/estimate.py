@@ -3,10 +3,10 @@
 The model counts page operations. A filled drive under random writes has a write amplification near
 that of FIFO collection (Desnoyers, SYSTOR 2012): x = exp(-(1 - x) / rho) and 1 / (1 - x). With
 random victims it is 1 / (1 - rho). Here rho is the share of the participating pages that hold data.
-Ageing writes five stretches of half a drive, the least that it can do. A short run on this machine
-measures the time of a page operation, ageing and running. Of a trace only the number of requests is
-known; they are taken for 16 KiB each, half of them reads. Over small and large drives, and on busy
-machines, this is right within a factor of three.
+Ageing is taken to write five stretches of half a drive, the least possible. A short run on this
+machine measures the time of a page operation, ageing and running. For a trace only the number of
+requests is known; each counts as 16 KiB, half of them as reads. Over small and large drives, and on
+busy machines, the estimate is right within a factor of three.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from floatgate.runs.workers.pool import cores, finished
 from floatgate.settings import divisor
 
 STRETCHES = 5
-"""Half drives that ageing writes at least, before it can know that it has come to an end."""
+"""The least number of half drives that ageing writes before it can end."""
 SHORTEST = 1 << 17
 """The shortest stretch, in pages."""
 
@@ -36,7 +36,7 @@ START_SECONDS = 0.2
 
 
 class Estimate(NamedTuple):
-    """The remaining work of a sweep. `bytes` is the memory of all workers together at most."""
+    """The remaining work of a sweep. `bytes` is the most memory of all workers together."""
 
     runs: int
     done: int
@@ -76,7 +76,7 @@ def estimate(plans: Sequence[Checked], workers: int | None = None) -> Estimate:
     seconds = _seconds(left, rates)
     how = "from a short run on this machine and a model of the page operations"
     if factors:
-        # Finished work shows how far the model is off.
+        # Finished work corrects the model.
         modelled = _seconds([plan for plan, _ in factors], rates, cached=False)
         ratio = statistics.median(
             took / model for (_, took), model in zip(factors, modelled, strict=True)
@@ -91,7 +91,7 @@ def estimate(plans: Sequence[Checked], workers: int | None = None) -> Estimate:
 
 
 def _seconds(plans: Sequence[Checked], rates: Rates, *, cached: bool = True) -> list[float]:
-    """The time of each run; a preconditioned drive is made once."""
+    """The time of each run; a shared preconditioned drive counts once."""
     known: set[str] = set()
     seconds = []
     kept = cache()
@@ -128,7 +128,7 @@ def _work(plan: Checked) -> _Work:
     read, pages = _mix(plan, geometry)
     requests = (plan.requests or 0) / _left_to_scale(plan)
     writes = requests * pages * (1 - read)
-    # On a drive with room left nothing is collected.
+    # On a drive with free space nothing is collected.
     full = filled or age != "none"
     free = physical - filled if age == "none" else physical
     steady = writes if age != "none" else max(writes - free, 0.0)
@@ -143,7 +143,7 @@ def _left_to_scale(plan: Checked) -> int:
 
 
 def amplification(rho: float, *, random: bool = False) -> float:
-    """Write amplification of FIFO or of random victims, where data fill a share rho.
+    """Write amplification of FIFO or of random victims if data fill a share rho.
 
     >>> round(amplification(1 / 1.3), 2), amplification(0.75, random=True)
     (2.36, 4.0)

@@ -1,4 +1,4 @@
-"""Running a drive. Rust validates; nothing here restates a setting."""
+"""Running a drive. Rust validates settings; none is defined here again."""
 
 from __future__ import annotations
 
@@ -94,10 +94,10 @@ def simulated(
     record: Iterable[str] = TABLES,
     years: str | None = None,
 ) -> Result:
-    """As `run`; with `years` on as much of the drive as it takes to name years.
+    """As `run`. With `years`, it simulates as much of the drive as an estimate of years needs.
 
-    `years` is None for a plain run. Otherwise it says why the cells of the drive have no model,
-    and is empty where they have one.
+    `years` is None for a plain run. Otherwise it gives the reason why the cells of the drive have
+    no model; it is empty if they have one.
     """
     words, finder = policies_of(policy, set)
     tables = tables_of(record)

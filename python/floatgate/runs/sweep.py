@@ -1,4 +1,4 @@
-"""All runs of an experiment: which there are, which are done, and making the others."""
+"""All runs of an experiment: the list, the finished ones, and making the others."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def sweep(
 ) -> Comparison:
     """Makes the missing runs of an experiment.
 
-    Every run is checked before the first starts, and stored as soon as it is done. A sweep that was
-    stopped goes on where it was: a finished run is never repeated.
+    Every run is checked before the first starts, and stored as soon as it is done. A stopped sweep
+    is resumed: a finished run is never repeated.
 
     Args:
         experiment: An experiment, or its file (see docs/experiments.md).
@@ -193,7 +193,7 @@ def _job(run: Planned, out: str, record: tuple[str, ...], traces: Folders) -> Jo
 
 
 def _several(runs: Sequence[Planned]) -> list[str]:
-    """The names that do not say the same of every run; some runs may not say anything."""
+    """The names whose values differ between runs; some runs may not have them."""
     names = dict.fromkeys(name for run in runs for name in run.names)
     return [name for name in names if len({run.names.get(name) for run in runs}) > 1]
 
@@ -281,7 +281,7 @@ def _check_code(experiment: experiments.Experiment) -> None:
 
 
 def _texts(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, str]]:
-    """Every text below a value, with the way to it."""
+    """Every text below a value, with its path."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):
@@ -293,7 +293,7 @@ def _texts(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, 
 
 
 def _check_measures(experiment: experiments.Experiment) -> None:
-    """Numbers that no result has are found now, and not when all runs are made."""
+    """Paths that no result has are errors now, not when all runs are done."""
     places: list[tuple[At, str]] = [
         (("measures", i), name) for i, name in enumerate(experiment.measures)
     ]

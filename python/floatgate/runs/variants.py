@@ -24,7 +24,7 @@ Seeds = int | str | Iterable[int] | None
 
 
 class Axis(NamedTuple):
-    """One thing that a run needs, and the values that it takes in turn.
+    """One part of a run, and the values that it takes in turn.
 
     `name` is its name for people: `drive`, `workload`, a policy's family, a setting's key, `seed`.
     """
@@ -39,7 +39,7 @@ class Axis(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """The parts of one run of a comparison. `varied` has the differences between the runs."""
+    """The parts of one run of a comparison. `varied` has its differences from the other runs."""
 
     drive: str
     workload: str
@@ -81,7 +81,7 @@ def split(text: str) -> list[str]:
     escaped = False
     for at, char in enumerate(text):
         if quote:
-            # Only a basic string knows the backslash, as in TOML.
+            # Only a basic string has escapes with a backslash, as in TOML.
             ends = char == quote and not escaped
             escaped = char == "\\" and quote == '"' and not escaped
             quote = "" if ends else quote
@@ -100,7 +100,7 @@ def split(text: str) -> list[str]:
 
 
 def folder_name(variants: Sequence[Variant]) -> str:
-    """A folder's name for the results: the compared values, and the setting that varies.
+    """A folder name for the results: the compared values, and the setting that varies.
 
     >>> folder_name(expand("agcr", "traces/hm_0.csv.gz", "victim=greedy,fifo", (), None))
     'compare-agcr-hm_0-by-victim'

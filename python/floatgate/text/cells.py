@@ -8,7 +8,7 @@ from floatgate.words import Style, duration, number, section, wrapped
 HOUR = 3_600e9
 
 LEAST_RATE = 1e-20
-"""JESD218 asks for no less than 1e-16."""
+"""JESD218 requires nothing below 1e-16."""
 
 
 def simulated(result: Result, style: Style) -> str:
@@ -53,7 +53,7 @@ def simulated(result: Result, style: Style) -> str:
 
 
 def error_rate(rate: float | None) -> str:
-    """A rate of errors; differences that no device could show are left out.
+    """A rate of errors; differences too small for any device to show are left out.
 
     >>> error_rate(3.1e-05), error_rate(2e-218), error_rate(0.0), error_rate(None)
     ('3.1e-05', '< 1e-20', '0', '-')
@@ -64,7 +64,7 @@ def error_rate(rate: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of 1; of much more than all, whole numbers."""
+    """A share in percent. Values far above 100 % are whole numbers."""
     if share is None:
         return "-"
     return f"{100 * share:.3g} %" if share < 10 else f"{100 * share:,.0f} %"

@@ -104,7 +104,7 @@ def rows(comparison: Comparison, asked: Sequence[str] = ()) -> list[list[str]]:
 
 
 _STORED = ("ns", "s", "bytes", "J", "per s")
-"""Units that numbers have as they are stored; shares and counts have none."""
+"""The units in which numbers are stored; shares and counts have none."""
 
 
 def failures(comparison: Comparison, style: Style | None = None) -> str:
@@ -170,7 +170,7 @@ def _labels(comparison: Comparison, groups: Sequence[Sequence[int]]) -> list[lis
     stand_in = any(run.provenance.workload.stand_in for run in runs)
     rows = [[brief(name, names) for name in names]]
     for variant, run in zip(variants, runs, strict=True):
-        # A workload is shown as its result calls it, not by the path that led to it.
+        # A workload has its name in the result, not the path that led to it.
         known = variant | ({"workload": run.workload} if "workload" in variant else {})
         rows.append([known[name] or "-" for name in names])
     if stand_in and "workload" not in names:
@@ -182,7 +182,7 @@ def _labels(comparison: Comparison, groups: Sequence[Sequence[int]]) -> list[lis
 
 
 def _legend(labels: Sequence[Sequence[str]]) -> str:
-    """The differences of the runs, by their numbers: columns, or words where these are too wide."""
+    """The differences of the runs, by number: as columns, or in words if these are too wide."""
     header, *rows = labels
     width = len(str(len(rows)))
     table = _aligned([["", *header], *([str(i), *row] for i, row in enumerate(rows, 1))])
@@ -197,7 +197,7 @@ def _legend(labels: Sequence[Sequence[str]]) -> str:
 def _blocks(
     labels: Sequence[Sequence[str]], columns: Iterable[Sequence[str]], style: Style
 ) -> list[str]:
-    """As many columns side by side as a line has room for, then the next ones below."""
+    """As many columns side by side as fit a line, then the next ones below."""
     left = _aligned(labels)
     blocks: list[list[str]] = []
     room = 0
@@ -227,7 +227,7 @@ def _column(measure: Measure, cells: Sequence[Cell]) -> list[str]:
 def _slowest(
     labels: Sequence[Sequence[str]], rows: Sequence[Sequence[Result]], style: Style
 ) -> str:
-    """The largest cause of the slowest reads and writes of most runs of a row, where known."""
+    """The largest cause of the slowest reads and writes of most runs of a row, if known."""
 
     def cause(op: str, runs: Sequence[Result]) -> str:
         found = [largest(slowest(run.host[op])) for run in runs]
@@ -319,7 +319,7 @@ def _width(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _several(values: Iterable[object]) -> str:
-    """The features of the runs, each once; of many the first and the last.
+    """The features of the runs, each once; if there are many, the first and the last.
 
     >>> _several([1, 2, 1]), _several("abcdef")
     ('1 | 2', 'a .. f')

@@ -440,7 +440,7 @@ def page(code: str | None = None, *, colour: bool = False) -> str:
     """
     style = Style(colour)
     known: dict[str, Explained | Mistake] = {**WARNINGS, **ERRORS}
-    # The last part of an error's code is enough; several may share it.
+    # The last part of an error's code is enough; several codes may share it.
     some = [name for name in known if code in (None, name, name.partition("::")[2])]
     if not some:
         near = nearest(str(code), known)
@@ -450,7 +450,7 @@ def page(code: str | None = None, *, colour: bool = False) -> str:
 
 
 def changes_the_answer(code: str) -> bool:
-    """Whether a warning says that the numbers mean something else than one would think."""
+    """Whether a warning changes the meaning of the numbers."""
     known = WARNINGS.get(code)
     return known is not None and known.changes
 

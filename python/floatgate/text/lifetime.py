@@ -16,7 +16,7 @@ DAYS_OF_A_YEAR = 365.0
 DAY = 86_400.0
 ENDS = ("low", "high")
 MOST_YEARS = 100
-"""The equations of retention know nothing of longer times."""
+"""The equations of retention do not cover longer times."""
 
 
 def page(
@@ -41,7 +41,7 @@ def page(
 
 
 def _lasts(result: Result, *, counts_recovery: bool) -> str:
-    """How long the drive lasts, or why that cannot be said; then from how much of the workload."""
+    """How long the drive lasts, or why that is not known; then the simulated time behind it."""
     life = result.data["lifetime"]
     found = life["range"]
     if life["why"] is not None and found is None:
@@ -75,7 +75,7 @@ def _lasts(result: Result, *, counts_recovery: bool) -> str:
 
 
 def _span(low: float | None, high: float | None) -> str:
-    """One number, or two where they differ as printed.
+    """One number, or two if they differ as printed.
 
     >>> _span(1.23, 4.56), _span(2.0, 2.00001), _span(3.0, None)
     ('1.23 to 4.56', '2', '3 to no limit')
@@ -89,7 +89,7 @@ def _end(value: float | None) -> str:
 
 
 def _covered(result: Result) -> str:
-    """How much of the workload's time the years are carried on from; a warning if it is little."""
+    """The time of the workload from which years are extrapolated; a warning if it is short."""
     simulated = result.data["lifetime"]["simulated"]["seconds"]
     workload = result.data["provenance"]["workload"]
     repeat = re.search(r"\brepeat=(\d+)", workload["reading"] or "")
@@ -214,7 +214,7 @@ def _reached(target: dict[str, Any], *, counts_recovery: bool) -> str:
 
 
 def advised(advice: Advice, *, colour: bool = False) -> str:
-    """The changes that reach the target; nothing if it is reached, or not known to be missed."""
+    """The changes that reach the target; empty if it is reached, or if that is not known."""
     data, style = advice.data, Style(colour)
     if data["reached"] is not False:
         return ""

@@ -67,7 +67,7 @@ def inherited(known: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value as a drive file has it; of a policy its name, of another section the keys.
+    """A value as a drive file has it; for a policy its name, for another section its keys.
 
     >>> _toml("any"), _toml({"read": "4uJ", "erase": "1mJ"}), _toml({"name": "fifo"}), _toml(True)
     ('"any"', '{ read, erase }', '"fifo"', 'true')
@@ -252,7 +252,7 @@ def chip(known: Mapping[str, Any], *, colour: bool = False) -> str:
 
 
 def _range(values: Sequence[float], unit: float) -> str:
-    """A value in a unit; where page types differ, the least and the largest."""
+    """A value in a unit; if page types differ, the least and the largest."""
     low, high = min(values) / unit, max(values) / unit
     return three(low) if low == high else f"{three(low)}-{three(high)}"
 
@@ -273,7 +273,7 @@ def _page_order(known: Mapping[str, Any]) -> str:
 
 
 def _by_source(settings: Mapping[str, Mapping[str, Any]]) -> str:
-    """Settings with their values, gathered under the source that they share."""
+    """Settings with their values, grouped under their common source."""
     groups: dict[str, list[str]] = {}
     for key, setting in settings.items():
         value = setting["value"]

@@ -28,6 +28,7 @@ KEYS = (
     "until",
     "begins",
     "priority",
+    "hint",
     "stretches",
     "seed",
     "share",
@@ -42,9 +43,8 @@ _NUMBER = re.compile(r"\d+|\d*\.\d+")
 def flows(named: Mapping[str, str] | Iterable[str]) -> str:
     """Returns a workload of several flows, each in a region of its own.
 
-    You can use the returned value as a workload. A flow whose requests have no times, such as that
-    of a generator, always has `queue-depth` of them outstanding; by default as many as
-    `host.queue-depth`.
+    You can use the returned value as a workload. A flow without times, such as that of a
+    generator, always has `queue-depth` requests outstanding, by default `host.queue-depth`.
 
     >>> print(flows({"db": "random-read:weight=4", "log": "sequential-write:queue-depth=1"}))
     schema = "floatgate.workload/1"

@@ -57,6 +57,7 @@ def _letters() -> dict[str, int]:
     return letters | {"w" + tail: 4 for tail in more if "f" in tail} | {"ff": 3, "fn": 3}
 
 
+_MOST_HINT = 255
 _FLUSH = OPERATIONS.index("flush")
 _UNKNOWN = 255
 
@@ -82,8 +83,9 @@ Piece = tuple[
     "NDArray[Any] | None",
     "NDArray[Any] | None",
     "NDArray[Any] | None",
+    "NDArray[Any] | None",
 ]
-"""Time in ns, operation, offset and size in bytes, priority, device, flow or process."""
+"""Time in ns, operation, offset and size in bytes, priority, hint, device, flow or process."""
 
 
 class TableError(Exception):
@@ -207,6 +209,7 @@ class Pieces:
             columns["offset"],
             columns["size"],
             columns.get("prio"),
+            columns.get("hint"),
             columns.get("device"),
             columns.get("flow", columns.get("process")),
         )
@@ -228,6 +231,8 @@ class Pieces:
         column, values = self._columns[role], frame[role]
         if role in ("offset", "size"):
             values = _without_flushes(values, frame["op"], blank=role == "offset")
+        if role == "hint":
+            return self._hints(values.fill_null(0), column)
         if values.null_count():
             row = self._row(values.is_null())
             raise TableError(row, f"column `{column.name}` has no value", "a value in every row")
@@ -279,6 +284,18 @@ class Pieces:
             found = f"{values.filter(wrong)[0]} in column `{column.name}`"
             raise TableError(self._row(wrong), found, "a number that fits 63 bits", _UNIT)
         return values if column.scale == 1 else values * column.scale
+
+    def _hints(self, values: pl.Series, column: Column) -> NDArray[Any]:
+        """The hints; 0 stands for none."""
+        import polars as pl
+
+        # What is no whole number, or out of bounds, has no value in the narrow type.
+        hints = values.cast(pl.UInt8, strict=False)
+        wrong = hints.is_null() | (hints.cast(values.dtype) != values)
+        if wrong.any():
+            found = f"{values.filter(wrong)[0]} in column `{column.name}`"
+            raise TableError(self._row(wrong), found, f"a hint from 0 (none) to {_MOST_HINT}")
+        return hints.to_numpy()
 
     def _numbers(self, values: pl.Series, role: str) -> NDArray[Any]:
         """Devices or processes as numbers: names in the order in which they first appear."""
@@ -493,7 +510,7 @@ def _source(said: Mapping[str, Any]) -> str:
 
 
 _OWN = {"time": "time_ns", "op": "op", "offset": "offset", "size": "size"}
-_MAYBE = {"prio": "prio", "device": "device", "process": "process"}
+_MAYBE = {role: role for role in ("prio", "hint", "device", "process")}
 
 
 def _own(there: Mapping[str, pl.DataType], time_unit: str | None) -> dict[str, Column]:

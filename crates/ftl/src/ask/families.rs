@@ -4,7 +4,7 @@ use super::{Access, Watch};
 use crate::{
     Dest, FreePick, FtlView, Load, Lpn, Plan, PlaneView, Pool, Role, StreamId, StreamSpec,
 };
-use kernel::{Dur, Prio, Rng, Time};
+use kernel::{Dur, Hint, Prio, Rng, Time};
 use nand::physics::Recovery;
 use nand::{
     BlockId, DieId, Each, Geometry, Layouts, Level, Mode, OpView, PlaneId, Ppn, Tag, Waited,
@@ -60,6 +60,26 @@ impl Future {
         let lpn = lpn.as_u32() as usize;
         let at = self.first[lpn] + writes;
         if at < self.first[lpn + 1] { self.reads[at as usize] } else { 0 }
+    }
+}
+
+/// When each copy of each page will be written over or given up: what no drive can know. For each page
+/// in order, the time of its first write, of the next, and so on, in pages that the host has written
+/// until then; `u32::MAX` at the end.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Deaths {
+    /// The index of each page's first entry, and at the end the number of entries.
+    pub first: Vec<u32>,
+    /// The times.
+    pub at: Vec<u32>,
+}
+
+impl Deaths {
+    /// When the copy of a page ends that has been written or given up `changes` times.
+    pub fn of(&self, lpn: Lpn, changes: u32) -> u32 {
+        let lpn = lpn.as_u32() as usize;
+        let at = self.first[lpn] + changes;
+        if at < self.first[lpn + 1] { self.at[at as usize] } else { u32::MAX }
     }
 }
 
@@ -202,7 +222,7 @@ pub trait ReadDisturb: Watch {
     fn on_limit(&mut self, view: &FtlView<'_>, block: BlockId, now: Time, plan: &mut Plan) {}
     /// The destination of valid pages of a block that is reclaimed for another source.
     fn on_reclaim(&mut self, view: &FtlView<'_>, block: BlockId, why: Tag) -> Dest {
-        Dest::Stream(StreamId::GC)
+        Dest::MOVES
     }
 }
 
@@ -305,19 +325,76 @@ pub trait Victim: Watch {
     fn choose(&mut self, plane: &PlaneView<'_>, why: Tag, rng: &mut Rng) -> Option<BlockId>;
 }
 
-/// The plane and stream of a host write.
+/// A page that is about to be written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct HostDest {
-    /// The plane.
-    pub plane: PlaneId,
-    /// The stream.
-    pub stream: StreamId,
+pub struct PageCtx {
+    /// The simulated time; zero before the run.
+    pub now: Time,
+    /// The page.
+    pub lpn: Lpn,
+    /// Whether it moves. If not, a stream that takes writes of the host is asked for.
+    pub moves: bool,
+    /// The source of the write, its reason, and its priority.
+    pub tag: Tag,
+    /// The flow of a host write; 0 where there are none, and for moves.
+    pub flow: u8,
+    /// The hint of a host write; 0: none, and for moves.
+    pub hint: Hint,
+    /// The stream in which its copy lies, by its place in the policy's list. `None`: the page has no
+    /// copy, or another family chose the stream.
+    pub from: Option<u8>,
+    /// Host pages written since the host wrote this page last. `None`: that is not known, or the policy does
+    /// not ask for ages.
+    pub age: Option<u32>,
+    /// Host pages written, if the policy asks for ages.
+    pub clock: u32,
+}
+
+/// Family **separation**: to which stream does a page go? Pages of different streams never share a
+/// block.
+#[allow(unused_variables)]
+pub trait Separation: Watch {
+    /// Its streams, in the order in which its answers number them. At least one takes writes of the host,
+    /// and at least one takes moves.
+    fn streams(&self) -> Vec<StreamSpec>;
+    /// The stream of a page, by its place in that list. It has to take what the page is: a write of the
+    /// host, or a move. Never asked if there is only one such stream. The FTL asks again if there was no
+    /// room, so what the policy learns of a page belongs into [`Separation::on_placed`].
+    fn stream(&mut self, page: &PageCtx) -> u8 {
+        0
+    }
+    /// Whether pages of two streams never share a block whatever happens: then all moves are asked about,
+    /// those of other families too, and none goes to another stream for want of room.
+    fn isolates(&self) -> bool {
+        false
+    }
+    /// Whether it is told what it chose for, block by block and page by page; if not, the three methods
+    /// below are never called.
+    fn follows(&self) -> bool {
+        false
+    }
+    /// A page has its slot in this stream.
+    fn on_placed(&mut self, page: &PageCtx, stream: u8) {}
+    /// A block was opened for a stream, when so many host pages had been written.
+    fn on_opened(&mut self, block: BlockId, stream: u8, clock: u32) {}
+    /// Collection has chosen a block of a stream.
+    fn on_collected(&mut self, block: BlockId, stream: u8, clock: u32) {}
+    /// Whether it has to be told the future.
+    fn wants_future(&self) -> bool {
+        false
+    }
+    /// The future, where it was asked for, before the run.
+    fn foresee(&mut self, future: Arc<Deaths>) {}
+    /// Memory that the policy needs, in bytes. Asked after [`Watch::attach`].
+    fn dram_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// Family **placement**: which plane takes the next page?
 pub trait Placement: Watch {
     /// A plane with room (`load.writable`) for this page; `None` when the page must wait.
-    fn place(&mut self, load: &Load<'_>, lpn: Lpn, prio: Prio) -> Option<HostDest>;
+    fn place(&mut self, load: &Load<'_>, lpn: Lpn, prio: Prio) -> Option<PlaneId>;
     /// A plane for data that was there before the run. Pages are spread evenly, without regard to
     /// load.
     fn spread(&mut self, lpn: Lpn) -> PlaneId;

@@ -9,7 +9,7 @@ mod families;
 pub use families::*;
 
 use crate::{FtlView, Lpn, Plan, Role, StreamId};
-use kernel::{Prio, Time};
+use kernel::{Hint, Prio, Time};
 use nand::{BlockId, Geometry, Level, Ppn, Source, Store, Tag};
 
 /// The policies of one drive as types. Built-in policies are static, with a variant for a user's
@@ -29,6 +29,8 @@ pub trait PolicyTypes: 'static {
     type Coding: Coding;
     /// Family victim.
     type Victim: Victim;
+    /// Family separation.
+    type Separation: Separation;
     /// Family placement.
     type Placement: Placement;
     /// Family wear.
@@ -51,6 +53,8 @@ pub struct Policies<K: PolicyTypes> {
     pub coding: K::Coding,
     /// The policy that chooses the block to reclaim.
     pub victim: K::Victim,
+    /// The policy that chooses the stream of a page.
+    pub separation: K::Separation,
     /// The policy that chooses the plane of a page.
     pub placement: K::Placement,
     /// The policy that chooses which data moves to even out wear.
@@ -74,6 +78,7 @@ impl<K: PolicyTypes> Policies<K> {
         f(Source::Rewrite, &mut self.page_choice);
         f(Source::Rewrite, &mut self.coding);
         f(Source::Rewrite, &mut self.victim);
+        f(Source::Rewrite, &mut self.separation);
         f(Source::Rewrite, &mut self.placement);
         f(Source::Wear, &mut self.wear);
         f(Source::Rewrite, &mut self.order);
@@ -84,6 +89,24 @@ impl<K: PolicyTypes> Policies<K> {
         let mut all = Interests::NONE;
         self.each(|w| all = all.with(w.interests()));
         all
+    }
+}
+
+/// What a request of the host says of its pages, beside their addresses.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct HostTag {
+    /// How urgent it is.
+    pub prio: Prio,
+    /// The flow that it belongs to; 0 where there are none.
+    pub flow: u8,
+    /// A hint about the data of a write; 0: none.
+    pub hint: Hint,
+}
+
+impl HostTag {
+    /// A request that says no more than its priority.
+    pub const fn of(prio: Prio) -> Self {
+        Self { prio, flow: 0, hint: 0 }
     }
 }
 
@@ -107,8 +130,8 @@ pub struct Access {
     pub kind: AccessKind,
     /// The page.
     pub lpn: Lpn,
-    /// How urgent it is.
-    pub prio: Prio,
+    /// What the request says of it.
+    pub host: HostTag,
     /// Page operations of the host in the drive, waiting or running.
     pub waiting_device: u32,
 }

@@ -1,7 +1,7 @@
 //! Filling and ageing: pages are written at once, without time. If one command programs several
 //! pages, the written ones wait for others.
 
-use crate::{Ftl, Interests, Lpn, Placement, PolicyTypes, StreamId};
+use crate::{Ftl, HostTag, Interests, Lpn, Placement, PolicyTypes, StreamId};
 use kernel::{IndexVec, Time};
 use nand::{PlaneId, Source, Store, Tag};
 
@@ -59,8 +59,12 @@ impl<K: PolicyTypes> Ftl<K> {
     #[inline]
     fn write_home(&mut self, home: PlaneId, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         let tag = Tag::of(Source::Host);
+        let (_, stream) = self.host_stream(lpn, HostTag::default(), now);
         for plane in self.planes_from(home) {
-            if let Some((ppn, block, slot)) = self.allocate(plane, StreamId::HOST, lpn, tag, now) {
+            if let Some((ppn, block, slot)) = self.allocate(plane, stream, lpn, tag, now) {
+                if self.answers.separation.follows {
+                    self.note_placed(lpn, block, HostTag::default(), now);
+                }
                 self.bind_host(lpn, ppn, block, slot, now);
                 self.program_done(lpn, ppn, data, tag, now);
                 if self.space.striped {
@@ -91,6 +95,7 @@ impl<K: PolicyTypes> Ftl<K> {
             && self.space.plain
             && !self.space.striped
             && self.answers.in_order
+            && !self.answers.separation.asks_host
             && !self.answers.interests.has(Interests::PROGRAM);
         let mut later = Later::new(if alone { self.space.geometry.planes() } else { 0 });
         for lpn in pages {
@@ -154,7 +159,11 @@ impl<K: PolicyTypes> Ftl<K> {
     /// Takes a page into its buffer. Returns `false` if the buffer is full and flash has no space
     /// for it.
     fn buffer_page(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
-        let (at, unit) = (self.program_buffer_of(lpn), self.space.unit());
+        let (home, unit) = (self.program_buffer_of(lpn), self.space.unit());
+        let at = home + self.program_buffers() * self.host_stream(lpn, HostTag::default(), now).0;
+        if self.answers.separation.hosts > 1 && !self.buffered[at].has(lpn) {
+            self.forget_buffered(lpn);
+        }
         let known = self.buffered[at].write(lpn, data);
         let flushed =
             known.is_some() || !self.buffered[at].fills(unit) || self.flush_buffered(at, now);
@@ -166,8 +175,9 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// Forgets a page that was trimmed. Returns whether it was there.
     pub(crate) fn forget_buffered(&mut self, lpn: Lpn) -> bool {
-        let at = self.program_buffer_of(lpn);
-        self.buffered[at].remove(lpn).is_some()
+        let (home, apart) = (self.program_buffer_of(lpn), self.program_buffers());
+        let mut all = self.buffered.iter_mut().skip(home).step_by(apart);
+        all.any(|buffer| buffer.remove(lpn).is_some())
     }
 
     /// Programs the pages that wait when filling or ageing ends. Missing pages are padding.
@@ -189,12 +199,18 @@ impl<K: PolicyTypes> Ftl<K> {
         // Their old slots lie anywhere, so one after the other each would miss the caches.
         buffer.pages().for_each(|lpn| self.map.prefetch_slot(lpn, &self.space.geometry));
         let tag = Tag::of(Source::Host);
+        let stream = self.space.demands.hosts[at / self.program_buffers()];
         let given = buffer.pages().next().map(|first| {
             let home = self.spread(first);
             let mut planes = self.planes_from(home);
-            planes.find_map(|plane| self.allocate(plane, StreamId::HOST, first, tag, now))
+            planes.find_map(|plane| self.allocate(plane, stream, first, tag, now))
         });
         if let Some(Some((first, block, slot))) = given {
+            if self.answers.separation.follows {
+                buffer
+                    .pages()
+                    .for_each(|lpn| self.note_placed(lpn, block, HostTag::default(), now));
+            }
             self.bind_unit(buffer.pages(), block, slot, now);
             self.unit_done(first, buffer.take(self.space.unit()), tag, now);
             self.settle_parity(now);

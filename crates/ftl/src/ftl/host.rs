@@ -2,8 +2,8 @@
 
 use super::job::JobCondition;
 use crate::{
-    Access, Cost, Ftl, FtlView, Interests, Load, Lpn, Placement, Plan, PolicyTypes, ReadDisturb,
-    Role, StreamId, Waiting, Watch, WriteCtx,
+    Access, Cost, Ftl, FtlView, HostTag, Interests, Load, Lpn, Placement, Plan, PolicyTypes,
+    ReadDisturb, Role, StreamId, Waiting, Watch, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Time};
 use nand::{BlockId, Level, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
@@ -16,14 +16,17 @@ impl<K: PolicyTypes> Ftl<K> {
     pub fn write(
         &mut self,
         lpn: Lpn,
-        prio: Prio,
+        host: HostTag,
         waiting: &Waiting,
         idle: &BitSet,
         now: Time,
     ) -> Option<Operation> {
-        let (ppn, block, slot) = self.place(lpn, 1, prio, waiting, idle, now)?;
+        let (ppn, block, slot) = self.place(lpn, 1, host, waiting, idle, now)?;
+        if self.answers.separation.follows {
+            self.note_placed(lpn, block, host, now);
+        }
         self.bind_host(lpn, ppn, block, slot, now);
-        Some(self.host_operation(Verb::Program, Slots::one(ppn), prio))
+        Some(self.host_operation(Verb::Program, Slots::one(ppn), host.prio))
     }
 
     /// The same for different pages that one command programs, at most
@@ -32,15 +35,18 @@ impl<K: PolicyTypes> Ftl<K> {
     pub fn write_unit(
         &mut self,
         lpns: &[Lpn],
-        prio: Prio,
+        host: HostTag,
         waiting: &Waiting,
         idle: &BitSet,
         now: Time,
     ) -> Option<Operation> {
         let pages = lpns.len() as u32;
-        let (first, block, slot) = self.place(lpns[0], pages, prio, waiting, idle, now)?;
+        let (first, block, slot) = self.place(lpns[0], pages, host, waiting, idle, now)?;
+        if self.answers.separation.follows {
+            lpns.iter().for_each(|lpn| self.note_placed(*lpn, block, host, now));
+        }
         self.bind_unit(lpns.iter().copied(), block, slot, now);
-        Some(self.host_operation(Verb::Program, Slots::run(first, pages), prio))
+        Some(self.host_operation(Verb::Program, Slots::run(first, pages), host.prio))
     }
 
     /// Points pages that one command programs to their slots, from one on. Missing pages are padding.
@@ -70,21 +76,21 @@ impl<K: PolicyTypes> Ftl<K> {
         &mut self,
         lpn: Lpn,
         pages: u32,
-        prio: Prio,
+        host: HostTag,
         waiting: &Waiting,
         idle: &BitSet,
         now: Time,
     ) -> Option<(Ppn, BlockId, u32)> {
-        let (geometry, writable) = (&self.space.geometry, &self.space.writable);
+        let prio = host.prio;
+        let (at, stream) = self.host_stream(lpn, host, now);
+        let (geometry, writable) = (&self.space.geometry, &self.space.writable[at]);
         let load = Load { geometry, writable, waiting, idle };
-        let Some(dest) = self.policies.placement.place(&load, lpn, prio) else {
+        let Some(plane) = self.policies.placement.place(&load, lpn, prio) else {
             self.jobs.await_space(None);
             return None;
         };
         let tag = Tag { source: Source::Host, demand: Source::Host, prio };
-        let urgent = self.answers.priority && prio == Prio::High && dest.stream == StreamId::HOST;
-        let stream = if urgent { StreamId::HOST_HIGH } else { dest.stream };
-        let plane = self.space.geometry.superblocks().set_of(dest.plane);
+        let plane = self.space.geometry.superblocks().set_of(plane);
         let given = self.allocate(plane, stream, lpn, tag, now);
         if given.is_none() {
             self.jobs.await_space(Some(plane));
@@ -103,14 +109,33 @@ impl<K: PolicyTypes> Ftl<K> {
         self.spread(lpn).index() / self.space.geometry.superblocks().members() as usize
     }
 
-    /// The number of program buffers for writes of one priority.
+    /// The number of program buffers for writes of one kind.
     pub fn program_buffers(&self) -> usize {
-        self.buffered.len()
+        self.buffered.len() / self.answers.separation.hosts
+    }
+
+    /// The kinds of writes that have program buffers of their own: those of each stream of the host, and
+    /// last the urgent ones, if these lie in blocks of their own.
+    pub fn kinds_of_writes(&self) -> usize {
+        self.answers.separation.hosts + usize::from(self.answers.priority)
     }
 
     /// Whether urgent writes lie in blocks of their own.
     pub fn separates_urgent(&self) -> bool {
         self.answers.priority
+    }
+
+    /// The kind of a write, which numbers its program buffer.
+    pub fn kind_of_write(&mut self, lpn: Lpn, host: HostTag, now: Time) -> usize {
+        if self.is_urgent_write(host.prio) {
+            return self.answers.separation.hosts;
+        }
+        self.host_stream(lpn, host, now).0
+    }
+
+    /// Whether a page that is written again leaves the program buffer of another kind.
+    pub fn sorts_writes(&self) -> bool {
+        self.answers.separation.hosts > 1
     }
 
     /// Whether host writes of a stream may overtake others: blocks of this one hold nothing else.

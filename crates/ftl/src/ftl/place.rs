@@ -115,6 +115,9 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(crate) fn open(&mut self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         let block = self.space.open(plane, stream, tag)?;
         self.collect_if_short(plane, tag.demand, tag.prio);
+        if self.answers.separation.follows {
+            self.note_block(block, true);
+        }
         if self.answers.interests.has(Interests::BLOCK) {
             let role = self.space.blocks.role(block);
             self.notify(&mut |w| w.on_open(block, stream, role));
@@ -164,7 +167,7 @@ impl<K: PolicyTypes> Ftl<K> {
     /// Wakes operations that wait for space.
     fn freed(&mut self, block: BlockId, now: Time) {
         let plane = self.space.set_of(block);
-        if self.jobs.pace.is_kept() && self.space.writable.get(plane.as_u32() as usize) {
+        if self.jobs.pace.is_kept() && self.space.takes_any(plane) {
             self.jobs.pace.relax(plane);
         }
         self.plan_pace(plane);

@@ -160,8 +160,11 @@ impl<S: Store> Space<S> {
                     "plane {p}: {stream:?} has {has} blocks, counted {held}"
                 );
             }
-            let room = self.has_room(p);
-            ensure!(self.writable.get(p.index()) == room, "plane {p}: writable is not {room}");
+            for (stream, writable) in self.demands.hosts.iter().zip(&self.writable) {
+                let room = self.has_room(p, *stream);
+                let noted = writable.get(p.index()) == room;
+                ensure!(noted, "plane {p}: writable is not {room} for {stream:?}");
+            }
         }
         let without_victim = self.geometry.set_ids().filter(|p| self.has_no_victim(*p)).count();
         let counted = self.planes.without_victim;
@@ -251,7 +254,7 @@ mod tests {
     use super::*;
     use crate::small::SMALL;
     use crate::space::{Demands, RESERVE};
-    use crate::{Config, GcMarks, StreamSpec};
+    use crate::{Config, GcMarks, StreamClass, StreamSpec};
     use kernel::Rng;
     use nand::{Array, Geometry, Layouts, Nothing, PlaneId, Ppn, Source, Tag};
 
@@ -271,8 +274,20 @@ mod tests {
                 GcMarks { start: 2, stop: 2, background_stop: 0, one_by_one: false, paced: false };
             let array = Array::new(geometry, layouts.clone());
             let config = Config { geometry, layouts, logical_pages: 16, gc, endurance: 0, seed: 1 };
-            let streams = vec![StreamSpec::REGULAR; StreamId::BUILT_IN];
-            let demands = Demands { streams, keeps: None, plain: true, charged: true, pages: 24 };
+            let mut streams = vec![StreamSpec::REGULAR; StreamId::BUILT_IN];
+            streams[StreamId::HOST.index()].class = StreamClass::Host;
+            streams[StreamId::GC.index()].class = StreamClass::Moves;
+            let demands = Demands {
+                streams,
+                hosts: vec![StreamId::HOST],
+                reserve: RESERVE,
+                least: 0,
+                isolates: false,
+                keeps: None,
+                plain: true,
+                charged: true,
+                pages: 24,
+            };
             Self { space: Space::new(&config, array, demands), map: Map::new(&geometry, 16) }
         }
 
@@ -339,7 +354,7 @@ mod tests {
             }
         }
         assert_eq!(drive.space.free_blocks(PLANE), RESERVE);
-        assert!(!drive.space.writable.get(PLANE.index()));
+        assert!(!drive.space.writable[0].get(PLANE.index()));
         assert_eq!(drive.write(0, StreamId::WEAR, Source::Wear), None);
         assert_eq!(drive.write(0, StreamId::GC, Source::Host), None);
         let block = drive.write(0, StreamId::GC, Source::Gc).expect("the reserve");

@@ -1,7 +1,7 @@
 //! The life of a block: opened, written slot by slot, completed, emptied, free again or retired.
 
 use super::{Space, State};
-use crate::{FreePick, Pool, Role, StreamId, StreamSpec};
+use crate::{FreePick, Pool, Role, StreamClass, StreamId, StreamSpec};
 use nand::{BlockId, Mode, PlaneId, Ppn, Source, Store, Tag};
 
 impl<S: Store> Space<S> {
@@ -11,17 +11,20 @@ impl<S: Store> Space<S> {
         if spec.cap.is_some_and(|cap| self.planes.share(plane, stream).held >= cap) {
             return None;
         }
-        // The reserve is for pages that garbage collection moves to its own frontier, and for the
-        // host if garbage collection needs none.
-        let reserve = match (stream, tag.source) {
-            (StreamId::GC, Source::Gc) => true,
-            (StreamId::HOST, Source::Host) => self.planes.each[plane].lends_last,
+        // The reserve is for what garbage collection moves to its own frontier, and for the host where
+        // that does without it.
+        let reserve = match (spec.class, tag.source) {
+            (StreamClass::Moves | StreamClass::Both, Source::Gc) => true,
+            (StreamClass::Host, Source::Host) => self.planes.each[plane].lends_last,
             _ => false,
         };
         if !reserve && !self.can_lend(plane) {
             return None;
         }
-        let at = self.find_free(plane, &spec, reserve)?;
+        // Wear levelling looks for the most worn block, although its data has no stream of its own.
+        let worn = self.demands.isolates && tag.source == Source::Wear;
+        let pick = if worn { FreePick::MostWorn } else { spec.pick };
+        let at = self.find_free(plane, &spec, pick, reserve)?;
         let block = self.planes.each[plane].free.remove(at).expect("it was found there");
         self.blocks.open(block, stream, spec.role);
         if tag.source == Source::Refresh {
@@ -35,9 +38,15 @@ impl<S: Store> Space<S> {
         Some(block)
     }
 
-    /// The index, in its plane's list, of a free block that a stream may open, picked as the stream
-    /// specifies. `reserve`: any remaining block.
-    fn find_free(&self, plane: PlaneId, stream: &StreamSpec, reserve: bool) -> Option<usize> {
+    /// The index in its plane's list of a free block that a stream may open, picked as the stream
+    /// specifies. `reserve`: any block that is left.
+    fn find_free(
+        &self,
+        plane: PlaneId,
+        stream: &StreamSpec,
+        pick: FreePick,
+        reserve: bool,
+    ) -> Option<usize> {
         let (geometry, wear) = (&self.geometry, self.array.wear());
         let free = &self.planes.each[plane].free;
         let may = |at| reserve || self.can_lend_at(plane, at);
@@ -46,7 +55,7 @@ impl<S: Store> Space<S> {
         };
         let mut eligible =
             free.iter().enumerate().filter(|(i, b)| !outside(b, stream.pool) && may(*i));
-        let chosen = match stream.pick {
+        let chosen = match pick {
             FreePick::Oldest => eligible.next(),
             FreePick::LeastWorn => eligible.min_by_key(|(i, b)| (wear[**b], *i)),
             FreePick::MostWorn => eligible.max_by_key(|(i, b)| (wear[**b], usize::MAX - i)),
@@ -66,10 +75,18 @@ impl<S: Store> Space<S> {
     /// counts if a plane has its reserve left, or may lend it.
     #[inline]
     pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
-        let open = self.planes.share(plane, stream).frontier;
-        let other = stream == StreamId::GC && tag.source != Source::Gc;
-        let kept = other && (!self.can_lend(plane) || self.planes.each[plane].lends_last);
-        open.filter(|_| !kept)
+        let share = self.planes.share(plane, stream);
+        let kept =
+            share.class.takes_moves() && tag.source != Source::Gc && self.keeps(plane, share.class);
+        share.frontier.filter(|_| !kept)
+    }
+
+    /// Whether the open blocks of a class belong to the reserve of collection now.
+    fn keeps(&self, plane: PlaneId, class: StreamClass) -> bool {
+        if class == StreamClass::Both {
+            return !self.reserves(plane);
+        }
+        !self.can_lend(plane) || self.planes.each[plane].lends_last
     }
 
     /// Slots left in the open block of a stream.

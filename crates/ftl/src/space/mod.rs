@@ -21,6 +21,14 @@ use plane::PlaneColumns;
 pub(crate) struct Demands {
     /// How blocks are opened for each stream.
     pub(crate) streams: Vec<StreamSpec>,
+    /// Those that take writes of the host, in the order of `writable`.
+    pub(crate) hosts: Vec<StreamId>,
+    /// Free blocks of each plane that only collection may open ([`RESERVE`], or more).
+    pub(crate) reserve: usize,
+    /// Free blocks of each plane below which it is short, whatever the marks say.
+    pub(crate) least: usize,
+    /// No block holds pages of two streams of the host.
+    pub(crate) isolates: bool,
     /// A pool, and how many free blocks of it each plane keeps.
     pub(crate) keeps: Option<(Pool, u32)>,
     /// Every block is always in full mode, unless a stream wants another.
@@ -51,8 +59,8 @@ pub(crate) struct Space<S: Store> {
     pub(crate) plain: bool,
     /// The most slots that a block has or had. The valid pages of a victim may need as many.
     widest: u32,
-    /// Planes with room for a host write.
-    pub(crate) writable: BitSet,
+    /// Planes with room for a host write, for each stream of those.
+    pub(crate) writable: Vec<BitSet>,
     /// A block became free: waiting writes may try again.
     pub(crate) freed: bool,
     /// Pages of space of each plane that refreshes took and have not given back; empty if no policy
@@ -84,14 +92,14 @@ impl<S: Store> Space<S> {
             geometry,
             layouts: config.layouts.clone(),
             blocks: Blocks::new(&geometry, slots),
-            planes: PlaneColumns::new(&geometry, demands.streams.len()),
+            planes: PlaneColumns::new(&geometry, &demands.streams),
             plain: demands.plain && demands.streams.iter().all(|s| s.mode == Mode::Full),
             striped,
             parity_due: Vec::new(),
             worn: Vec::new(),
             array,
             widest: widest.expect("a drive has blocks"),
-            writable: BitSet::new(geometry.planes()),
+            writable: vec![BitSet::new(geometry.planes()); demands.hosts.len()],
             freed: false,
             charged: vec![0; if demands.charged { geometry.planes() } else { 0 }],
             demands,

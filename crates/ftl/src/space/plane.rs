@@ -4,9 +4,9 @@
 //! superblock, by its first block. The other planes of a set have no entries here.
 
 use super::Space;
-use crate::StreamId;
+use crate::{StreamClass, StreamId, StreamSpec};
 use kernel::{Idx, IndexVec};
-use nand::{BlockId, Geometry, PlaneId, Source, Store};
+use nand::{BlockId, Geometry, PlaneId, Source, Store, Tag};
 use std::collections::VecDeque;
 
 /// Free blocks of each plane that only garbage collection may open. They hold the valid pages of
@@ -32,6 +32,8 @@ pub(super) struct StreamShare {
     pub(super) frontier: Option<BlockId>,
     /// The number of blocks that hold its data.
     pub(super) held: u32,
+    /// The writes that it is for, beside what is looked at with it.
+    pub(super) class: StreamClass,
 }
 
 /// All planes, and the streams that write them.
@@ -45,7 +47,9 @@ pub(super) struct PlaneColumns {
 }
 
 impl PlaneColumns {
-    pub(super) fn new(geometry: &Geometry, streams: usize) -> Self {
+    pub(super) fn new(geometry: &Geometry, streams: &[StreamSpec]) -> Self {
+        let share = |s: &StreamSpec| StreamShare { class: s.class, ..StreamShare::default() };
+        let shares: Vec<StreamShare> = streams.iter().map(share).collect();
         let plane = |p: u32| {
             let plane = PlaneId::from_u32(p);
             let first = geometry.superblocks().set_of(plane) == plane;
@@ -54,8 +58,8 @@ impl PlaneColumns {
         };
         Self {
             each: IndexVec::from_raw((0..geometry.planes() as u32).map(plane).collect()),
-            shares: vec![StreamShare::default(); geometry.planes() * streams],
-            streams,
+            shares: shares.repeat(geometry.planes()),
+            streams: shares.len(),
             without_victim: 0,
         }
     }
@@ -85,19 +89,48 @@ impl<S: Store> Space<S> {
     }
 
     pub(super) fn update_writable(&mut self, plane: PlaneId) {
-        let room = self.has_room(plane);
-        if self.geometry.superblocks().are_blocks() {
-            return self.writable.put(plane.as_u32() as usize, room);
-        }
-        // Placement policies know planes: each has the space of its set.
-        for plane in self.geometry.superblocks().planes_of(plane) {
-            self.writable.put(plane.as_u32() as usize, room);
+        for at in 0..self.demands.hosts.len() {
+            let room = self.has_room(plane, self.demands.hosts[at]);
+            let writable = &mut self.writable[at];
+            if self.geometry.superblocks().are_blocks() {
+                writable.put(plane.as_u32() as usize, room);
+                continue;
+            }
+            // Placement policies know planes: each has the space of its set.
+            for plane in self.geometry.superblocks().planes_of(plane) {
+                writable.put(plane.as_u32() as usize, room);
+            }
         }
     }
 
-    /// Whether the plane can take a host write.
-    pub(super) fn has_room(&self, plane: PlaneId) -> bool {
-        self.planes.share(plane, StreamId::HOST).frontier.is_some() || self.lends_to_host(plane)
+    /// Whether the plane can take a host write for a stream.
+    pub(super) fn has_room(&self, plane: PlaneId, stream: StreamId) -> bool {
+        let StreamShare { frontier, class, .. } = self.planes.share(plane, stream);
+        let open = frontier.is_some() && (class != StreamClass::Both || self.reserves(plane));
+        open || self.lends_to_host(plane)
+    }
+
+    /// Whether the plane can take a host write for any stream.
+    pub(crate) fn takes_any(&self, plane: PlaneId) -> bool {
+        self.writable.iter().all(|writable| writable.get(plane.as_u32() as usize))
+    }
+
+    /// Slots that the open blocks of the host's streams in a plane have left: of the one that has least.
+    pub(crate) fn host_rest(&self, plane: PlaneId) -> u32 {
+        let rests = self.demands.hosts.iter().map(|stream| self.rest(plane, *stream));
+        rests.min().unwrap_or(0)
+    }
+
+    /// The open block of another stream that collection may use, for want of room in its own.
+    #[cold]
+    pub(crate) fn any_for_moves(&self, plane: PlaneId, tag: Tag) -> Option<BlockId> {
+        let streams = self.stream_ids().filter(|s| self.class_of(*s).takes_moves());
+        streams.into_iter().find_map(|stream| self.frontier(plane, stream, tag))
+    }
+
+    /// The writes that a stream is for.
+    pub(crate) fn class_of(&self, stream: StreamId) -> StreamClass {
+        self.demands.streams[stream.index()].class
     }
 
     /// Whether the host may open a block in the plane.
@@ -121,7 +154,7 @@ impl<S: Store> Space<S> {
     pub(crate) fn can_lend(&self, plane: PlaneId) -> bool {
         let free = &self.planes.each[plane].free;
         if self.plain {
-            return free.len() > RESERVE;
+            return free.len() > self.demands.reserve;
         }
         (0..free.len()).any(|at| self.can_lend_at(plane, at))
     }
@@ -130,7 +163,7 @@ impl<S: Store> Space<S> {
     pub(super) fn can_lend_at(&self, plane: PlaneId, at: usize) -> bool {
         let free = &self.planes.each[plane].free;
         if self.plain {
-            return free.len() > RESERVE;
+            return free.len() > self.demands.reserve;
         }
         self.holds_victim(free.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, b)| *b))
     }
@@ -159,7 +192,8 @@ impl<S: Store> Space<S> {
     #[inline]
     pub(crate) fn is_short(&self, plane: PlaneId, mark: u32) -> bool {
         let free = self.planes.each[plane].free.len();
-        free < mark as usize + self.kept(plane) || (!self.plain && !self.can_lend(plane))
+        free < (mark as usize).max(self.demands.least) + self.kept(plane)
+            || (!self.plain && !self.can_lend(plane))
     }
 
     /// Free blocks of a plane that are kept for the read-disturb policy.

@@ -7,8 +7,8 @@
 
 use super::Scenario;
 use ftl::{
-    Access, AccessKind, Ftl, JobId, Lpn, Next, Placement, Policies, PolicyTypes, State, Waiting,
-    WriteCtx,
+    Access, AccessKind, Ftl, HostTag, JobId, Lpn, Next, Placement, Policies, PolicyTypes, State,
+    Waiting, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
@@ -240,7 +240,7 @@ where
             pending: Vec::new(),
             blocked: Vec::new(),
             stalled: VecDeque::new(),
-            program_buffers: vec![Vec::new(); 2 * ftl.program_buffers()],
+            program_buffers: vec![Vec::new(); ftl.kinds_of_writes() * ftl.program_buffers()],
             units: Vec::new(),
             staged: false,
             alone: 0,
@@ -312,7 +312,8 @@ where
     fn observe(&mut self, lpn: Lpn, kind: AccessKind, prio: Prio) {
         let waiting_device = self.host_pending as u32;
         let now = self.now();
-        self.ftl.host_access(|| Access { now, kind, lpn, prio, waiting_device });
+        let host = HostTag::of(prio);
+        self.ftl.host_access(|| Access { now, kind, lpn, host, waiting_device });
     }
 
     pub(crate) fn write(&mut self, lpn: Lpn, prio: Prio) {
@@ -321,14 +322,18 @@ where
         if self.unit() == 1 {
             return self.place_or_wait(vec![lpn], prio);
         }
-        let home = self.ftl.program_buffer_of(lpn);
-        let both = [home, home + self.ftl.program_buffers()];
-        if both.into_iter().any(|at| self.program_buffers[at].contains(&lpn)) {
+        let (home, apart) = (self.ftl.program_buffer_of(lpn), self.ftl.program_buffers());
+        let mut kinds = (home..self.program_buffers.len()).step_by(apart);
+        let waits = kinds.find(|at| self.program_buffers[*at].contains(&lpn));
+        let own = home + self.ftl.kind_of_write(lpn, HostTag::of(prio), self.now()) * apart;
+        if let Some(at) = waits {
             self.seen.absorbed += 1;
-            return;
+            if at == own || !self.ftl.sorts_writes() {
+                return;
+            }
+            self.program_buffers[at].retain(|page| *page != lpn);
         }
-        let urgent = prio == Prio::High && self.ftl.separates_urgent();
-        let at = both[usize::from(urgent)];
+        let at = own;
         self.program_buffers[at].push(lpn);
         // Now and then the missing pages are padding, as after a while without writes.
         if self.program_buffers[at].len() == self.unit()
@@ -341,7 +346,9 @@ where
     /// The pages of a program buffer are programmed, or wait for space.
     fn seal(&mut self, at: usize) {
         let pages = std::mem::take(&mut self.program_buffers[at]);
-        let prio = if at < self.ftl.program_buffers() { Prio::Normal } else { Prio::High };
+        let urgent = self.ftl.kinds_of_writes() - usize::from(self.ftl.separates_urgent());
+        let urgent = at >= urgent * self.ftl.program_buffers();
+        let prio = if urgent { Prio::High } else { Prio::Normal };
         self.place_or_wait(pages, prio);
     }
 
@@ -372,9 +379,9 @@ where
         let given = if let [lpn] = *lpns
             && self.unit() == 1
         {
-            self.ftl.write(lpn, prio, waiting, &idle, now)
+            self.ftl.write(lpn, HostTag::of(prio), waiting, &idle, now)
         } else {
-            self.ftl.write_unit(lpns, prio, waiting, &idle, now)
+            self.ftl.write_unit(lpns, HostTag::of(prio), waiting, &idle, now)
         };
         let Some(operation) = given else { return false };
         let ppn = operation.slot();

@@ -6,7 +6,10 @@ pub(crate) use policies::coding::plain::Plain;
 pub(crate) use policies::page_choice::in_order::InOrder;
 pub(crate) use policies::read_disturb::none::NoRefresh;
 pub(crate) use policies::throttle::none::NoThrottle;
-use policies::{BuiltinWith, OrderPolicy, PlacementPolicy, PolicySet, VictimPolicy, WearPolicy};
+use policies::{
+    BuiltinWith, OrderPolicy, PlacementPolicy, PolicySet, SeparationPolicy, VictimPolicy,
+    WearPolicy,
+};
 use std::marker::PhantomData;
 
 /// The built-in victim, placement, wear and order policies beside a test's own policies.
@@ -26,6 +29,7 @@ where
     type PageChoice = InOrder;
     type Coding = D;
     type Victim = VictimPolicy;
+    type Separation = SeparationPolicy;
     type Placement = PlacementPolicy;
     type Wear = WearPolicy;
     type Order = OrderPolicy;
@@ -72,6 +76,7 @@ where
         page_choice: InOrder,
         coding,
         victim: p.victim,
+        separation: p.separation,
         placement: p.placement,
         wear: p.wear,
         order: p.order,

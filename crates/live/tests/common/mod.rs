@@ -193,7 +193,7 @@ pub(crate) struct Client {
     pub(crate) stream: UnixStream,
     pub(crate) size: u64,
     pub(crate) flags: u16,
-    cookie: u64,
+    pub(crate) cookie: u64,
 }
 
 /// The answer to a command.
@@ -245,17 +245,19 @@ pub(crate) fn greet(stream: &mut UnixStream) {
     stream.write_all(&3_u32.to_be_bytes()).unwrap();
 }
 
-/// The payload of `GO` and `INFO`: the export without a name, and only the information that comes
-/// anyway.
-pub(crate) const NAMELESS: [u8; 6] = [0; 6];
-
 impl Client {
     /// Plain replies.
     pub(crate) fn new(path: &Path) -> Self {
+        Self::of(path, "")
+    }
+
+    /// The same, of the export of this name.
+    pub(crate) fn of(path: &Path, export: &str) -> Self {
         let mut stream = UnixStream::connect(path).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         greet(&mut stream);
-        option(&mut stream, 7, &NAMELESS);
+        let length = (export.len() as u32).to_be_bytes();
+        option(&mut stream, 7, &[&length[..], export.as_bytes(), &[0; 2]].concat());
         let told = answers(&mut stream, 7);
         let export = &told.iter().find(|(kind, data)| *kind == 3 && data[1] == 0).unwrap().1;
         let size = u64::from_be_bytes(export[2..10].try_into().unwrap());

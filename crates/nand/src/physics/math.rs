@@ -19,7 +19,7 @@ fn erfc(x: f64) -> f64 {
         }
         return 1.0 - FRAC_2_SQRT_PI * (-x * x).exp() * sum;
     }
-    // 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))), from its 60th step: more than 2.5 needs.
+    // 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))), from its 60th step: more steps than x = 2.5 needs.
     let fraction = (1..=60).rev().fold(x, |below, n| x + f64::from(n) / 2.0 / below);
     (-x * x).exp() / (PI.sqrt() * fraction)
 }

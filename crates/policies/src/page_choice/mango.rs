@@ -277,9 +277,9 @@ impl Watch for Mango {
 
     fn on_access(&mut self, access: &Access) {
         self.pass(access.now);
-        self.state = access.prio;
+        self.state = access.host.prio;
         if access.kind == AccessKind::Read {
-            self.counters.reads[access.prio as usize] += 1;
+            self.counters.reads[access.host.prio as usize] += 1;
         }
     }
 

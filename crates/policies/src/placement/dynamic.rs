@@ -6,7 +6,7 @@
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
-use ftl::{HostDest, Load, Lpn, Placement, StreamId, Watch};
+use ftl::{Load, Lpn, Placement, Watch};
 use kernel::Prio;
 use nand::{DieId, Geometry, PlaneId};
 
@@ -72,19 +72,18 @@ impl Watch for Dynamic {
 
 impl Placement for Dynamic {
     #[inline]
-    fn place(&mut self, load: &Load<'_>, _: Lpn, _: Prio) -> Option<HostDest> {
+    fn place(&mut self, load: &Load<'_>, _: Lpn, _: Prio) -> Option<PlaneId> {
         let mut from = self.next_die;
         // An idle die whose planes are all full is rare: a few tries, then the general search.
         for _ in 0..4 {
             let Some(die) = load.idle.next_cyclic(from) else { break };
             if let Some(plane) = self.plane_of(load, die) {
                 self.next_die = die + 1;
-                return Some(HostDest { plane, stream: StreamId::HOST });
+                return Some(plane);
             }
             from = die + 1;
         }
-        let plane = self.least_loaded(load)?;
-        Some(HostDest { plane, stream: StreamId::HOST })
+        self.least_loaded(load)
     }
 
     #[inline]

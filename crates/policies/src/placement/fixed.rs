@@ -8,7 +8,7 @@
 
 use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
-use ftl::{HostDest, Load, Lpn, Placement, StreamId, Watch};
+use ftl::{Load, Lpn, Placement, Watch};
 use kernel::{Divisor, Prio};
 use nand::{Geometry, PlaneId};
 
@@ -101,11 +101,9 @@ impl Watch for Static {
 
 impl Placement for Static {
     #[inline]
-    fn place(&mut self, load: &Load<'_>, lpn: Lpn, _: Prio) -> Option<HostDest> {
+    fn place(&mut self, load: &Load<'_>, lpn: Lpn, _: Prio) -> Option<PlaneId> {
         let plane = self.plane_of(lpn);
-        load.writable
-            .get(plane.as_u32() as usize)
-            .then_some(HostDest { plane, stream: StreamId::HOST })
+        load.writable.get(plane.as_u32() as usize).then_some(plane)
     }
 
     fn spread(&mut self, lpn: Lpn) -> PlaneId {

@@ -1,6 +1,6 @@
 //! Family placement: which plane takes the next page?
 
-use ftl::{HostDest, Load, Lpn, Placement};
+use ftl::{Load, Lpn, Placement};
 use kernel::Prio;
 use nand::PlaneId;
 
@@ -11,7 +11,7 @@ crate::family::family! { $
         fixed: fixed::Static,
     }
     #[inline]
-    fn place(&mut self, load: &Load<'_>, lpn: Lpn, prio: Prio) -> Option<HostDest>;
+    fn place(&mut self, load: &Load<'_>, lpn: Lpn, prio: Prio) -> Option<PlaneId>;
     #[inline]
     fn spread(&mut self, lpn: Lpn) -> PlaneId;
     fn is_free(&self) -> bool;

@@ -16,8 +16,7 @@ use crate::error::{InternalError, of_trace};
 
 /// The name of the format.
 pub(crate) const FORMAT: &str = "parquet";
-pub(crate) const SUMMARY: &str =
-    "columns time_ns, op, offset, size, prio, or others named with --columns (floatgate, polars)";
+pub(crate) const SUMMARY: &str = "columns time_ns, op, offset, size, prio, hint, or others named with --columns (floatgate, polars)";
 
 /// `floatgate.workloads.parquet.open_table`.
 #[derive(Clone)]
@@ -154,12 +153,13 @@ struct ParquetPieces {
 
 /// A column of a piece.
 type Array<'py, T> = PyReadonlyArray1<'py, T>;
-/// Time, operation, offset, size, priority, device, flow or process.
+/// Time, operation, offset, size, priority, hint, device, flow or process.
 type Piece<'py> = (
     Option<Array<'py, u64>>,
     Array<'py, u8>,
     Array<'py, u64>,
     Array<'py, u64>,
+    Option<Array<'py, u8>>,
     Option<Array<'py, u8>>,
     Option<Array<'py, u32>>,
     Option<Array<'py, u32>>,
@@ -169,7 +169,7 @@ impl Pieces for ParquetPieces {
     fn next(&mut self, see: &mut See<'_>) -> Result<Option<()>, TraceError> {
         attached(&self.name, |py| {
             let piece = self.pieces.call_method0(py, "next")?;
-            let Some((time, op, offset, size, prio, device, flow)) =
+            let Some((time, op, offset, size, prio, hint, device, flow)) =
                 piece.extract::<Option<Piece<'_>>>(py)?
             else {
                 return Ok(None);
@@ -180,6 +180,7 @@ impl Pieces for ParquetPieces {
                 offset: offset.as_slice()?,
                 size: size.as_slice()?,
                 prio: prio.as_ref().map(Array::as_slice).transpose()?,
+                hint: hint.as_ref().map(Array::as_slice).transpose()?,
                 device: device.as_ref().map(Array::as_slice).transpose()?,
                 flow: flow.as_ref().map(Array::as_slice).transpose()?,
             };

@@ -15,7 +15,7 @@ use super::drive::{
 use super::error::{ConfigError, ConfigErrorKind, Log};
 use super::field::{Any, At, ByPageType, Field, SettingKey, Word, all, settings, values};
 use super::node::{KeyEntry, TomlTable, Value, join};
-use kernel::{Bandwidth, Bytes, Dur, Energy, Power, Prio, QuantityError, Rate};
+use kernel::{Bandwidth, Bytes, Dur, Energy, Hint, Power, Prio, QuantityError, Rate};
 use nand::PageOrder;
 use policies::Family;
 use serde_json::{Map, Value as Json, json};
@@ -424,8 +424,9 @@ settings! {
         /// The fate of requests beyond the drive's capacity.
         out_of_range: OutOfRange => Requests,
         /// Settings of flows of the workload: a list of { name = "db", weight = 4, priority =
-        /// "high", queue-depth = 8 }. A weight is 1 to 256; a priority, "normal" or "high", is that
-        /// of every request of the flow; the queue depth is the most of its requests in the drive.
+        /// "high", hint = 3, queue-depth = 8 }. A weight is 1 to 256; a priority, "normal" or "high",
+        /// is that of every request of the flow; a hint, 0 to 255, is that of its requests without
+        /// one; the queue depth is the most of its requests in the drive.
         flow: FlowList => Run,
         /// Only the requests of this flow are sent, as if the others were silent.
         only: Option<String> => Run,
@@ -439,6 +440,8 @@ settings! {
         weight: Option<u32> [1, Flow::HEAVIEST],
         /// The priority of its requests.
         priority: Option<Prio>,
+        /// The hint about their data of its requests that have none, 0 (none) to 255.
+        hint: Option<u32> [0, u32::from(Hint::MAX)],
         /// Its requests in the drive at most, at least 1. The next one waits outside, in its queue.
         queue_depth: Option<NonZeroU32>,
     }

@@ -7,7 +7,7 @@ use crate::clock::{Actor, Clock};
 use crate::config::MultiPlane;
 use crate::ops::{NONE, Owner, PageOp};
 use kernel::{Idx, Prio};
-use nand::{BlockStates, DieId, OpKind, OpView, Ppn, Verb, Waited};
+use nand::{BlockStates, DieId, OpKind, OpView, Operation, Ppn, Verb, Waited};
 
 const IDLE: u8 = 1 << LaneId::Idle as u8;
 
@@ -128,10 +128,10 @@ impl Device {
         self.dies[die].pop(&mut self.ops, lane)
     }
 
-    /// Whether a die is about to choose, and nothing waits for it.
+    /// Whether an operation waits for a die.
     #[inline(always)] // every command comes by
-    pub(crate) fn is_unasked(&self, die: DieId) -> bool {
-        self.dies[die].mask == 0 && self.is_choosing(die)
+    pub(crate) fn is_asked(&self, die: DieId) -> bool {
+        self.dies[die].mask != 0
     }
 
     /// A die finds nothing to do.
@@ -185,7 +185,7 @@ impl Device {
         // Host writes come in order; only jobs in idle time, and parity, go to the same blocks.
         let shared =
             lane >= LaneId::Job as usize || self.dies[die].mask & IDLE != 0 || self.has_parity;
-        if !shared || self.is_next(states, op) {
+        if !shared || self.is_next(states, &self.ops[op].operation) {
             return (lane, op);
         }
         self.first_of_block(die, lane, op)
@@ -194,12 +194,11 @@ impl Device {
     /// Whether an operation may go before all others of its die: programs of a block keep the order
     /// of its pages.
     #[inline]
-    pub(crate) fn is_next(&self, states: &BlockStates, op: u32) -> bool {
-        let o = &self.ops[op];
-        if !o.programs() {
+    pub(crate) fn is_next(&self, states: &BlockStates, operation: &Operation) -> bool {
+        if operation.verb != Verb::Program {
             return true;
         }
-        let (block, slot) = self.geometry.split(o.slot().expect("a program has a slot"));
+        let (block, slot) = self.geometry.split(operation.slot().expect("a program has a slot"));
         states.next_page(block) == slot
     }
 

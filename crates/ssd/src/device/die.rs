@@ -405,6 +405,7 @@ impl Die {
 mod tests {
     use super::*;
     use crate::ops::Owner;
+    use ftl::HostTag;
     use kernel::Rng;
     use std::collections::BTreeMap;
 
@@ -450,8 +451,13 @@ mod tests {
                     }
                 };
                 if model.keys().all(|(_, other)| *other != place) {
-                    let new =
-                        PageOp::new(Owner::Host(0), Verb::Read, Prio::Normal, None, Time::ZERO);
+                    let new = PageOp::new(
+                        Owner::Host(0),
+                        Verb::Read,
+                        HostTag::default(),
+                        None,
+                        Time::ZERO,
+                    );
                     let id = ops.add(PageOp { seq: place, ..new });
                     die.insert(&mut ops, lane, id);
                     model.insert((lane, place), id);

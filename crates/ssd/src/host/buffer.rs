@@ -11,8 +11,8 @@
 use super::port::Port;
 use crate::config::{self, BufferKind};
 use crate::ops::Spent;
-use ftl::Lpn;
-use kernel::{Bytes, Prio};
+use ftl::{HostTag, Lpn};
+use kernel::Bytes;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ pub(crate) struct Flush {
     /// Its place in the buffer.
     pub(crate) place: u32,
     pub(crate) lpn: Lpn,
-    pub(crate) prio: Prio,
+    pub(crate) host: HostTag,
     /// Some of the page's old content is needed.
     pub(crate) partial: bool,
 }
@@ -86,7 +86,7 @@ enum State {
 struct Entry {
     lpn: Lpn,
     parts: PageParts,
-    prio: Prio,
+    host: HostTag,
     state: State,
     /// The host trimmed it before it was sent.
     dropped: bool,
@@ -114,7 +114,7 @@ pub(crate) struct Data {
 pub(crate) struct Write {
     pub(crate) lpn: Lpn,
     pub(crate) parts: PageParts,
-    pub(crate) prio: Prio,
+    pub(crate) host: HostTag,
     /// The epoch of writes that it belongs to.
     pub(crate) epoch: u32,
     /// It is done only when it survives a loss of power.
@@ -238,7 +238,7 @@ impl Buffer {
 
     /// Takes a page that the host writes, if there is space. `came_before`: writes wait for it.
     pub(crate) fn write(&mut self, write: Write, came_before: bool) -> Option<Placed> {
-        let Write { lpn, parts, prio, forced, epoch, token } = write;
+        let Write { lpn, parts, host, forced, epoch, token } = write;
         let awaited = self.volatile && (forced || self.write_through);
         let mut passed = None;
         if let Some(&place) = self.places.get(&lpn) {
@@ -246,7 +246,7 @@ impl Buffer {
             let takes_more = !entry.awaited && (entry.epoch == epoch || !self.volatile);
             if takes_more && entry.state != State::Sent {
                 entry.parts.0 |= parts.0;
-                entry.prio = entry.prio.max(prio);
+                entry.host = HostTag { prio: entry.host.prio.max(host.prio), ..host };
                 entry.awaited = awaited;
                 entry.token = token;
                 self.counts.absorbed += 1;
@@ -273,7 +273,7 @@ impl Buffer {
         let entry = Entry {
             lpn,
             parts,
-            prio,
+            host,
             state: State::Arriving(1),
             dropped: false,
             awaited,
@@ -387,7 +387,7 @@ impl Buffer {
         entry.state = State::Sent;
         self.counts.flushed += 1;
         let partial = entry.parts != PageParts::ALL;
-        Flush { place, lpn: entry.lpn, prio: entry.prio, partial }
+        Flush { place, lpn: entry.lpn, host: entry.host, partial }
     }
 
     /// A page has reached flash.

@@ -49,11 +49,12 @@ impl ProgramBuffers {
         self.held
     }
 
-    /// Whether a page waits in a program buffer: in `at`, or in that of urgent writes beside it.
+    /// Whether a page waits in a program buffer: in `at`, or in those of other kinds of writes, which
+    /// are `apart`.
     #[inline]
     pub(crate) fn find(&self, at: usize, apart: usize, lpn: Lpn) -> Option<usize> {
-        let mut both = [at, at + apart].into_iter().filter(|at| *at < self.each.len());
-        both.find(|at| self.each[*at].pages.has(lpn))
+        let mut kinds = (at..self.each.len()).step_by(apart);
+        kinds.find(|at| self.each[*at].pages.has(lpn))
     }
 
     /// Puts a write into a program buffer. Returns whether that is full now.
@@ -131,7 +132,7 @@ impl ProgramBuffers {
 mod tests {
     use super::*;
     use crate::ops::{Owner, PageOp};
-    use kernel::Prio;
+    use ftl::HostTag;
     use nand::Verb;
 
     #[test]
@@ -139,8 +140,13 @@ mod tests {
         let (mut program_buffers, mut ops) = (ProgramBuffers::new(4, 8), Ops::new());
         let mut lay = |program_buffers: &mut ProgramBuffers, at: usize, page: u32| {
             let lpn = Lpn::from_u32(page);
-            let op =
-                PageOp::new(Owner::Host(0), Verb::Program, Prio::Normal, Some(lpn), Time::ZERO);
+            let op = PageOp::new(
+                Owner::Host(0),
+                Verb::Program,
+                HostTag::default(),
+                Some(lpn),
+                Time::ZERO,
+            );
             let op = ops.add(op);
             program_buffers.add(at, lpn, op, &mut ops)
         };

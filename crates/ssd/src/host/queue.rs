@@ -3,7 +3,8 @@
 
 use super::{Barrier, ByLatency};
 use crate::ops::{Course, NONE, Spent, behind};
-use kernel::{Dur, Histogram, Prio, Time, TimeSum};
+use ftl::HostTag;
+use kernel::{Dur, Hint, Histogram, Prio, Time, TimeSum};
 use nand::Each;
 use std::collections::VecDeque;
 use workload::{Op, Request};
@@ -100,6 +101,7 @@ pub(crate) struct Inside {
     pub(crate) class: Class,
     pub(crate) prio: Prio,
     pub(crate) flow: u8,
+    pub(crate) hint: Hint,
     /// A write that is done when it survives a loss of power.
     pub(crate) forced: bool,
     /// Some of the data that it read could not be corrected.
@@ -120,6 +122,12 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
+    /// What it says of its pages.
+    #[inline]
+    pub(crate) fn host(&self) -> HostTag {
+        HostTag { prio: self.prio, flow: self.flow, hint: self.hint }
+    }
+
     pub(crate) fn new(request: &Request, arrived: Time, now: Time, token: u32) -> Self {
         let class = match request.op {
             Op::Read => Class::Read,
@@ -132,6 +140,7 @@ impl Inside {
             class,
             prio: request.prio,
             flow: request.flow,
+            hint: request.hint,
             forced: request.op == Op::WriteFua,
             failed: false,
             epoch: 0,

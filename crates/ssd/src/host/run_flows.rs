@@ -2,16 +2,35 @@
 //! are sent at all.
 
 use crate::config::Host;
-use kernel::{Prio, nearest};
+use kernel::{Hint, Prio, nearest};
 use workload::{About, Flow, Flows, Loop, Request, RequestSource, TraceError};
 
 /// The flows of a run.
 pub(crate) struct RunFlows {
     pub(crate) flows: Vec<Flow>,
-    /// The priority that requests of each have.
-    priorities: Vec<Option<Prio>>,
+    /// The settings of the requests of each.
+    said: Vec<OfRequests>,
     /// The only flow that is sent.
     only: Option<u8>,
+}
+
+/// The settings of all requests of a flow.
+#[derive(Copy, Clone, Default, PartialEq, Eq)]
+struct OfRequests {
+    /// Their priority.
+    prio: Option<Prio>,
+    /// The hint of those that have none.
+    hint: Hint,
+}
+
+impl OfRequests {
+    #[inline]
+    fn apply(self, request: &mut Request) {
+        request.prio = self.prio.unwrap_or(request.prio);
+        if request.hint == 0 && request.has_extent() {
+            request.hint = self.hint;
+        }
+    }
 }
 
 impl RunFlows {
@@ -21,7 +40,7 @@ impl RunFlows {
     /// A setting names a flow that the workload does not have, or needs queues.
     pub(crate) fn of(settings: &Host, about: &About, merges: bool) -> Result<Self, String> {
         let mut flows = about.flows.clone();
-        let mut priorities = vec![None; flows.len()];
+        let mut said = vec![OfRequests::default(); flows.len()];
         let mut wrong = Vec::new();
         let mut find = |key: &str, name: &str| {
             let found = flows.iter().position(|flow| flow.name == name);
@@ -53,7 +72,8 @@ impl RunFlows {
         for (flow, at) in settings.flow.iter().zip(found.into_iter().flatten()) {
             flows[at].weight = flow.weight.unwrap_or(flows[at].weight);
             flows[at].depth = flow.queue_depth.or(flows[at].depth);
-            priorities[at] = flow.priority;
+            let hint = flow.hint.map_or(0, |hint| hint as Hint);
+            said[at] = OfRequests { prio: flow.priority, hint };
         }
         if let Some(flow) = flows.iter().find(|flow| merges && flow.depth.is_some()) {
             return Err(format!(
@@ -63,7 +83,7 @@ impl RunFlows {
                 flow.name
             ));
         }
-        Ok(Self { flows, priorities, only: only.map(|at| at as u8) })
+        Ok(Self { flows, said, only: only.map(|at| at as u8) })
     }
 
     /// The weight of each flow, and the most of its requests inside. A workload without flows is
@@ -78,19 +98,21 @@ impl RunFlows {
         self.flows.iter().map(|flow| flow.name.clone()).collect()
     }
 
-    /// The priority that all requests of a flow have, if the settings give it one.
+    /// Gives a request the priority and the hint that the settings give its flow.
     #[inline]
-    pub(crate) fn priority(&self, flow: u8) -> Option<Prio> {
-        self.priorities.get(usize::from(flow)).copied().flatten()
+    pub(crate) fn apply(&self, request: &mut Request) {
+        if let Some(said) = self.said.get(usize::from(request.flow)) {
+            said.apply(request);
+        }
     }
 
-    /// The streams of the flows that are sent, with their priorities.
+    /// The streams of the flows that are sent, with their priorities and hints.
     pub(crate) fn heard(&self, Flows { open, closed }: Flows) -> Flows {
-        if self.only.is_none() && self.priorities.iter().all(Option::is_none) {
+        if self.only.is_none() && self.said.iter().all(|said| *said == OfRequests::default()) {
             return Flows { open, closed };
         }
         let heard = |inner| -> Box<dyn RequestSource> {
-            Box::new(Heard { inner, only: self.only, priorities: self.priorities.clone() })
+            Box::new(Heard { inner, only: self.only, said: self.said.clone() })
         };
         let mut closed = closed;
         closed.retain(|l| self.only.is_none_or(|only| l.flow == only));
@@ -103,7 +125,7 @@ impl RunFlows {
 struct Heard {
     inner: Box<dyn RequestSource>,
     only: Option<u8>,
-    priorities: Vec<Option<Prio>>,
+    said: Vec<OfRequests>,
 }
 
 impl RequestSource for Heard {
@@ -115,7 +137,7 @@ impl RequestSource for Heard {
             }
             batch.retain(|r| self.only.is_none_or(|only| r.flow == only));
             for r in batch.iter_mut() {
-                r.prio = self.priorities[usize::from(r.flow)].unwrap_or(r.prio);
+                self.said[usize::from(r.flow)].apply(r);
             }
             if !batch.is_empty() {
                 return Ok(());

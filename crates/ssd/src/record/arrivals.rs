@@ -1,7 +1,7 @@
 //! Requests as columns: a workload that is converted, or the requests of a session.
 
-use super::{CHUNK, Column, Values};
-use kernel::Prio;
+use super::{CHUNK, Column, Values, hints};
+use kernel::{Hint, Prio};
 use serde_json::{Value, json};
 use workload::{About, Flow, Request};
 
@@ -17,6 +17,7 @@ pub struct ArrivalRows {
     size: Vec<u32>,
     prio: Vec<u8>,
     flow: Vec<u8>,
+    hint: Vec<Hint>,
 }
 
 impl Default for ArrivalRows {
@@ -28,6 +29,7 @@ impl Default for ArrivalRows {
             size: Vec::with_capacity(CHUNK),
             prio: Vec::with_capacity(CHUNK),
             flow: Vec::with_capacity(CHUNK),
+            hint: Vec::with_capacity(CHUNK),
         }
     }
 }
@@ -47,6 +49,7 @@ impl ArrivalRows {
         self.size.extend(batch.iter().map(|r| r.len));
         self.prio.extend(batch.iter().map(|r| u8::from(r.prio == Prio::High)));
         self.flow.extend(batch.iter().map(|r| r.flow));
+        self.hint.extend(batch.iter().map(|r| r.hint));
     }
 
     /// The requests as columns. `flows`: the names of their flows, if there are several.
@@ -58,6 +61,7 @@ impl ArrivalRows {
             named("offset", Values::U64(self.offset)),
             named("size", Values::U32(self.size)),
             named("prio", Values::Words(self.prio, PRIOS.map(Into::into).into())),
+            named("hint", hints(self.hint.into_iter())),
         ];
         if !flows.is_empty() {
             let names = flows.iter().map(|flow| flow.name.clone()).collect();

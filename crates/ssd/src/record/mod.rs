@@ -15,13 +15,21 @@ use crate::device::{Channel, Die};
 use crate::host::{Inside, Stats};
 use crate::ops::Spent;
 use ftl::{Ftl, PolicyTypes};
-use kernel::{Dur, Time, TimeSum};
+use kernel::{Dur, Hint, Time, TimeSum};
 use requests::RequestRows;
 use series::SeriesRows;
 use snapshots::Snapshots;
 
 pub use arrivals::{ArrivalRows, described};
 pub use tables::{Column, Values};
+
+/// The hints of some requests; most workloads have none.
+fn hints(of: impl Iterator<Item = Hint> + Clone) -> Values {
+    match of.clone().all(|hint| hint == 0) {
+        true => Values::Zeros(of.count()),
+        false => Values::U64(of.map(u64::from).collect()),
+    }
+}
 
 /// The tables of a run.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

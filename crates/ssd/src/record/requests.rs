@@ -1,9 +1,9 @@
 //! A row for each completed request.
 
-use super::{Column, Values};
+use super::{Column, Values, hints};
 use crate::host::{Class, Inside};
 use crate::ops::Spent;
-use kernel::Dur;
+use kernel::{Dur, Hint};
 use nand::{Each, Key, Part, Parts};
 
 /// The record of a request.
@@ -16,6 +16,7 @@ struct Row {
     class: Class,
     priority: u8,
     flow: u8,
+    hint: Hint,
 }
 
 /// The rows that were not handed over yet. A request writes one row in one place. Columns are made
@@ -48,6 +49,7 @@ impl RequestRows {
             class: r.class,
             priority: r.prio as u8,
             flow: r.flow,
+            hint: r.hint,
         });
     }
 
@@ -64,6 +66,7 @@ impl RequestRows {
             Column::u32("size_bytes", each(rows, |row| row.size_bytes)),
             Column::words("priority", each(rows, |row| row.priority), &["normal", "high"]),
             Column::words("flow", each(rows, |row| row.flow), &flows),
+            Column::new("hint", hints(rows.iter().map(|row| row.hint))),
         ];
         // On most drives most parts are always zero.
         let mut any = Parts::default();

@@ -98,10 +98,13 @@ impl<K: PolicyTypes> Sim<K> {
     /// 6. The die chooses, if there is anything to choose.
     #[inline(always)] // as `conclude`
     fn choose_or_rest(&mut self, die: DieId) {
-        if self.device.is_unasked(die) && !self.ftl.offers_idle_work() {
-            self.device.rest(&mut self.clock, die);
-        } else if self.device.is_choosing(die) {
+        if !self.device.is_choosing(die) {
+            return;
+        }
+        if self.device.is_asked(die) || self.ftl.offers_idle_work() {
             self.look_for_work(die);
+        } else {
+            self.device.rest(&mut self.clock, die);
         }
     }
 

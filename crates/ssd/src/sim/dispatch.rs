@@ -87,7 +87,9 @@ impl<K: PolicyTypes> Sim<K> {
     /// before it.
     #[inline(always)] // from one place
     pub(super) fn continue_job(&mut self, die: DieId, op: u32) {
-        if self.device.is_first(die, op) && self.device.is_next(self.ftl.array().state(), op) {
+        let operation = &self.device.ops[op].operation;
+        let states = self.ftl.array().state();
+        if self.device.is_first(die, op) && self.device.is_next(states, operation) {
             self.begin(die, op);
         } else {
             self.device.insert(die, LaneId::Job, op);

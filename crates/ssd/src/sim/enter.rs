@@ -8,15 +8,15 @@ use super::Sim;
 use super::wait::Condition;
 use crate::host::{Class, Inside};
 use crate::ops::{Owner, PageOp};
-use ftl::{Access, AccessKind, Lpn, PolicyTypes};
-use kernel::Prio;
+use ftl::{Access, AccessKind, HostTag, Lpn, PolicyTypes};
 use nand::Verb;
 
 impl<K: PolicyTypes> Sim<K> {
     /// Splits a request into page operations and sends them off.
     pub(super) fn split(&mut self, id: u32) {
         let size = self.ftl.geometry().page_size().get();
-        let &Inside { class, prio, offset, bytes, .. } = self.requests.get(id);
+        let request = self.requests.get(id);
+        let (&Inside { class, offset, bytes, .. }, host) = (request, request.host());
         if class == Class::Flush {
             self.flush_all(id);
             return;
@@ -31,7 +31,7 @@ impl<K: PolicyTypes> Sim<K> {
         if class == Class::Trim {
             // Only whole pages can be trimmed.
             for lpn in offset.div_ceil(size)..end / size {
-                self.trim(Lpn::from_u32(lpn as u32), prio);
+                self.trim(Lpn::from_u32(lpn as u32), host);
             }
             self.answer(id);
             self.start_jobs();
@@ -47,8 +47,8 @@ impl<K: PolicyTypes> Sim<K> {
         for page in first..=last {
             let lpn = Lpn::from_u32(page as u32);
             let whole = offset <= page * size && end >= (page + 1) * size;
-            self.observe(lpn, kind, prio);
-            let new = PageOp::new(Owner::Host(id), verb, prio, Some(lpn), self.clock.now);
+            self.observe(lpn, kind, host);
+            let new = PageOp::new(Owner::Host(id), verb, host, Some(lpn), self.clock.now);
             let partial = class == Class::Write && !whole;
             if partial {
                 self.requests.stats.partial_bounds |= offset | end;
@@ -92,8 +92,8 @@ impl<K: PolicyTypes> Sim<K> {
         (offset.max(page) - page, end - page)
     }
 
-    fn trim(&mut self, lpn: Lpn, prio: Prio) {
-        self.observe(lpn, AccessKind::Trim, prio);
+    fn trim(&mut self, lpn: Lpn, host: HostTag) {
+        self.observe(lpn, AccessKind::Trim, host);
         if let Some(at) = self.program_buffer_of(lpn) {
             self.program_buffers.drop_page(at, lpn, &mut self.device.ops);
             if self.program_buffers.is_given_up(at) {
@@ -116,9 +116,9 @@ impl<K: PolicyTypes> Sim<K> {
     }
 
     #[inline]
-    fn observe(&mut self, lpn: Lpn, kind: AccessKind, prio: Prio) {
+    fn observe(&mut self, lpn: Lpn, kind: AccessKind, host: HostTag) {
         let (now, waiting_device) = (self.clock.now, self.waiting_total);
-        self.ftl.host_access(|| Access { now, kind, lpn, prio, waiting_device });
+        self.ftl.host_access(|| Access { now, kind, lpn, host, waiting_device });
     }
 
     pub(super) fn lpn_of(&self, op: u32) -> Lpn {

@@ -47,7 +47,7 @@ impl<K: PolicyTypes> Sim<K> {
     }
 
     fn lane_of(&self, id: JobId) -> LaneId {
-        if self.ftl.job(id).background { LaneId::Idle } else { LaneId::Job }
+        lane_of(self.ftl.job(id).background)
     }
 
     #[inline(never)]
@@ -60,7 +60,8 @@ impl<K: PolicyTypes> Sim<K> {
     /// operation and is over; otherwise it was the job's turn.
     #[inline(always)] // from what follows when a command is done
     pub(super) fn step_job(&mut self, here: DieId, id: JobId, op: u32, done: bool) -> Stepped {
-        let (lane, hold) = (self.lane_of(id), self.ftl.job(id).hold);
+        let job = self.ftl.job(id);
+        let (background, hold) = (job.background, job.hold);
         let now = self.clock.now;
         let next = if done {
             let PageOp { operation, outcome, .. } = &self.device.ops[op];
@@ -72,6 +73,8 @@ impl<K: PolicyTypes> Sim<K> {
             self.pause_job(here, id, op, next);
             return Stepped::Away;
         }
+        let lane = lane_of(background);
+        let states = self.ftl.array().state();
         let operation = self.ftl.job(id).operation();
         let place = operation.slot().expect("an operation of a job has a place");
         let die = self.ftl.geometry().die_of_slot(place);
@@ -84,15 +87,15 @@ impl<K: PolicyTypes> Sim<K> {
             self.join_out_of_line(die, lane, op);
             return Stepped::Away;
         }
-        let chooses = self.device.is_choosing(here);
-        let first =
-            hold == Hold::Die && chooses && self.device.is_next(self.ftl.array().state(), op);
-        if first || self.device.is_unasked(here) {
-            self.begin(here, op);
-            return Stepped::Began;
-        }
-        if chooses && lane == LaneId::Job && self.device.goes_by_arrival() {
-            return Stepped::InHand(op);
+        if self.device.is_choosing(here) {
+            let next = || hold == Hold::Die && self.device.is_next(states, operation);
+            if !self.device.is_asked(here) || next() {
+                self.begin(here, op);
+                return Stepped::Began;
+            }
+            if lane == LaneId::Job && self.device.goes_by_arrival() {
+                return Stepped::InHand(op);
+            }
         }
         self.device.insert(here, lane, op);
         Stepped::Away
@@ -139,4 +142,9 @@ impl<K: PolicyTypes> Sim<K> {
         let next = self.ftl.next_timer().filter(|_| !self.host_is_done());
         self.clock.plan_or_clear(Actor::Timer, next.map(|at| at.max(self.clock.now)));
     }
+}
+
+/// The lane of a job's operations.
+fn lane_of(background: bool) -> LaneId {
+    if background { LaneId::Idle } else { LaneId::Job }
 }

@@ -6,7 +6,6 @@ use crate::clock::Actor;
 use crate::host::Buffer;
 use crate::ops::{NONE, Owner};
 use ftl::{Lpn, PolicyTypes};
-use kernel::Prio;
 use nand::Source;
 
 impl<K: PolicyTypes> Sim<K> {
@@ -29,11 +28,22 @@ impl<K: PolicyTypes> Sim<K> {
     pub(super) fn fill_program_buffer(&mut self, op: u32, lpn: Lpn) {
         let o = &mut self.device.ops[op];
         o.since = self.clock.now;
-        let (owner, high) = (o.owner, o.prio() == Prio::High && self.ftl.separates_urgent());
-        let at = self.program_buffer_of(lpn).unwrap_or_else(|| {
-            let apart = if high { self.ftl.program_buffers() } else { 0 };
-            self.ftl.program_buffer_of(lpn) + apart
-        });
+        let (owner, host) = (o.owner, o.host());
+        let mut waits = self.program_buffer_of(lpn);
+        let mut own = None;
+        if waits.is_none() || self.ftl.sorts_writes() {
+            let kind = self.ftl.kind_of_write(lpn, host, self.clock.now);
+            own = Some(self.ftl.program_buffer_of(lpn) + kind * self.ftl.program_buffers());
+        }
+        if let (Some(at), true) = (waits, own.is_some() && waits != own) {
+            // Its new data are of another kind: what waits is written over.
+            self.program_buffers.drop_page(at, lpn, &mut self.device.ops);
+            if self.program_buffers.is_given_up(at) {
+                self.program_buffers.flush_at(at, self.clock.now);
+            }
+            waits = None;
+        }
+        let at = waits.or(own).expect("a write has a program buffer");
         if self.program_buffers.add(at, lpn, op, &mut self.device.ops) {
             self.flush_program_buffer(at);
         } else {

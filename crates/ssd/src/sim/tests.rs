@@ -49,8 +49,15 @@ fn until_it_fails(fails: impl Fn(&PageOp) -> bool) -> String {
         for n in 0..2_000 {
             let op = if n % 4 == 3 { Op::Read } else { Op::Write };
             let offset = u64::from(rng.below(48)) * 4096;
-            let request =
-                Request { at: Time::ZERO, offset, len: 4096, op, prio: Prio::Normal, flow: 0 };
+            let request = Request {
+                at: Time::ZERO,
+                offset,
+                len: 4096,
+                op,
+                prio: Prio::Normal,
+                flow: 0,
+                hint: 0,
+            };
             sim.submit(&request, n);
             while sim.take_done().is_none() {
                 // Operations that begin now end later.

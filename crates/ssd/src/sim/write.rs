@@ -66,9 +66,9 @@ impl<K: PolicyTypes> Sim<K> {
         if self.program_buffers.are_used() {
             return self.place_unit(op);
         }
-        let prio = self.device.ops[op].prio();
+        let host = self.device.ops[op].host();
         let (waiting, idle) = (&self.waiting, &self.device.idle);
-        let Some(operation) = self.ftl.write(lpn, prio, waiting, idle, self.clock.now) else {
+        let Some(operation) = self.ftl.write(lpn, host, waiting, idle, self.clock.now) else {
             return false;
         };
         self.device.ops[op].operation = operation;
@@ -99,12 +99,12 @@ impl<K: PolicyTypes> Sim<K> {
     /// Gives the pages of a program unit their slots; the first operation stands for all from then on.
     pub(super) fn place_unit(&mut self, first: u32) -> bool {
         let ops = &self.device.ops;
-        let prio = ops[first].prio();
+        let host = ops[first].host();
         let pages = ops.group(first).map(|op| &ops[op]).filter(|o| !o.superseded);
         self.lpns.clear();
         self.lpns.extend(pages.filter_map(|o| o.lpn));
         let (waiting, idle) = (&self.waiting, &self.device.idle);
-        let given = self.ftl.write_unit(&self.lpns, prio, waiting, idle, self.clock.now);
+        let given = self.ftl.write_unit(&self.lpns, host, waiting, idle, self.clock.now);
         let Some(operation) = given else { return false };
         let slots = operation.slots.expect("a write has its slots");
         let mut next = first;

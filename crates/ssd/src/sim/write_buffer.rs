@@ -35,7 +35,7 @@ impl<K: PolicyTypes> Sim<K> {
         let (lpn, o) = (self.lpn_of(op), &self.device.ops[op]);
         let Owner::Host(id) = o.owner else { unreachable!("the host writes") };
         let &Inside { forced, epoch, token, .. } = self.requests.get(id);
-        let write = Write { lpn, parts: data.parts, prio: o.prio(), forced, epoch, token };
+        let write = Write { lpn, parts: data.parts, host: o.host(), forced, epoch, token };
         let buffer = self.buffer.as_mut().expect("a buffer");
         let placed = buffer.write(write, came_before)?;
         if placed.new && buffer.is_volatile() {
@@ -117,7 +117,7 @@ impl<K: PolicyTypes> Sim<K> {
     fn send(&mut self, flush: Flush) {
         let owner = Owner::Buffer(flush.place);
         let now = self.clock.now;
-        let new = PageOp::new(owner, Verb::Program, flush.prio, Some(flush.lpn), now);
+        let new = PageOp::new(owner, Verb::Program, flush.host, Some(flush.lpn), now);
         let op = self.device.ops.add(PageOp { partial: flush.partial, ..new });
         self.enter_out_of_line(op);
     }

@@ -78,7 +78,7 @@ pub(crate) fn try_drive<S: AsRef<str>>(text: &str, settings: &[S]) -> Result<Dri
 /// `len` bytes from byte `offset` on, at `ns`.
 pub(crate) fn bytes(ns: u64, op: Op, offset: u64, len: u64) -> Request {
     let len = u32::try_from(len).expect("requests are below 4 GiB");
-    Request { at: Time::from_ns(ns), offset, len, op, prio: Prio::Normal, flow: 0 }
+    Request { at: Time::from_ns(ns), offset, len, op, prio: Prio::Normal, flow: 0, hint: 0 }
 }
 
 /// One page is read.

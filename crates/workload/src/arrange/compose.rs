@@ -11,6 +11,7 @@
 //! workload = "swap.parquet"
 //! priority = "high"
 //! share = 0.1                     # of all requests
+//! hint = 3                        # of its data
 //! ```
 //!
 //! `priority = "switching"` makes requests urgent in stretches: a mobile device that runs on its
@@ -24,6 +25,7 @@ use kernel::{Bytes, Dur, Prio, Rng, Time};
 use serde::de::{Deserialize, Deserializer, Error as _};
 use toml::Spanned;
 
+use super::hints::{Hinted, RegionHints};
 use super::steps::{Slice, Steps};
 use crate::error::{Spot, detail};
 use crate::source::digest;
@@ -71,6 +73,7 @@ pub struct PartText {
     begins: Dur,
     prio: Option<Prio>,
     switching: Option<Switching>,
+    hints: Option<RegionHints>,
     share: Option<f64>,
     closed: Option<ClosedLoop>,
     /// When its closed loop ends.
@@ -145,6 +148,7 @@ struct PartToml {
     until: Option<Text<Dur>>,
     begins: Option<Text<Dur>>,
     priority: Option<Priority>,
+    hint: Option<toml::Value>,
     stretches: Option<u64>,
     seed: Option<u64>,
     share: Option<f64>,
@@ -353,6 +357,10 @@ impl Composition {
                 None => workload,
                 Some(switching) => Switched::new(workload, switching)?,
             };
+            let workload: Box<dyn Workload> = match &part.hints {
+                None => workload,
+                Some(hints) => Box::new(Hinted::new(workload, hints.clone())),
+            };
             let flow = flow.map(|name| (name, part.weight.unwrap_or(1)));
             let PartText { begins, prio, closed, depth, .. } = *part;
             Ok(MergedPart { workload, begins, prio, closed, flow, depth })
@@ -493,6 +501,10 @@ impl PartToml {
         }
         let broken = self.rules(loops).into_iter().filter(|(_, broken, _)| *broken);
         broken.for_each(|(key, _, message)| wrong(key, message));
+        let hints = self.hint.as_ref().map(RegionHints::parse).transpose();
+        if let Err(what) = &hints {
+            wrong("hint", what.clone());
+        }
         let switches = matches!(self.priority, Some(Priority::Switching));
         let switching = switches.then(|| Switching {
             stretches: self.stretches.unwrap_or(Switching::STRETCHES),
@@ -521,6 +533,7 @@ impl PartToml {
                 Priority::Switching => None,
             }),
             switching,
+            hints: hints.unwrap_or_default(),
             share: self.share,
             flow: self.flow,
             weight: self.weight,
@@ -553,6 +566,9 @@ impl PartText {
                 ", priority high in {stretches} stretches and normal in as many, seed {seed}"
             )
             .expect("a string takes every text");
+        }
+        if let Some(hints) = &self.hints {
+            write!(said, ", {hints}").expect("a string takes every text");
         }
         if let Some(wrap) = self.wrap {
             write!(said, ", addresses modulo {wrap}").expect("a string takes every text");

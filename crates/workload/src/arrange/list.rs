@@ -80,6 +80,7 @@ mod tests {
             op: Op::Write,
             prio: Prio::Normal,
             flow: 0,
+            hint: 0,
         };
         let requests: Vec<_> = (0..10_000).map(|i| at(i, 512)).collect();
         let list = List::new("l", requests.clone()).unwrap();

@@ -6,6 +6,7 @@
 mod chain;
 mod compose;
 mod extents;
+mod hints;
 mod list;
 mod merge;
 mod portion;

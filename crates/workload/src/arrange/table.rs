@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use kernel::{Bytes, Dur, Prio, Time};
+use kernel::{Bytes, Dur, Hint, Prio, Time};
 
 use crate::clock::fits;
 use crate::error::{Spot, detail};
@@ -53,6 +53,8 @@ pub struct TableRows<'a> {
     pub size: &'a [u64],
     /// 0 normal, 1 high; `None`: all normal.
     pub prio: Option<&'a [u8]>,
+    /// The hint about the data; `None`: no request has one.
+    pub hint: Option<&'a [Hint]>,
     /// The number of the device; `None`: there is only one.
     pub device: Option<&'a [u32]>,
     /// The owner of the request: a place in [`Facts::flows`] where the table states them, otherwise the
@@ -292,6 +294,7 @@ impl Check {
             && rows.size.len() == n
             && rows.time.is_none_or(|c| c.len() == n)
             && rows.prio.is_none_or(|c| c.len() == n)
+            && rows.hint.is_none_or(|c| c.len() == n)
             && rows.device.is_none_or(|c| c.len() == n)
             && rows.flow.is_none_or(|c| c.len() == n);
         assert!(equal, "columns of a piece have equal lengths");
@@ -455,12 +458,17 @@ impl TableSource {
                 op: OPS[op as usize],
                 prio: Prio::Normal,
                 flow: 0,
+                hint: 0,
             }));
             for (r, time) in ready.iter_mut().zip(rows.time.unwrap_or_default()) {
                 r.at = Time::from_ns(time - base);
             }
             for (r, prio) in ready.iter_mut().zip(rows.prio.unwrap_or_default()) {
                 r.prio = PRIOS[*prio as usize];
+            }
+            let hints = ready.iter_mut().zip(rows.hint.unwrap_or_default());
+            for (r, hint) in hints.filter(|(r, _)| r.has_extent()) {
+                r.hint = *hint;
             }
             let who = match flow_by {
                 Some(FlowBy::Device) => rows.device,

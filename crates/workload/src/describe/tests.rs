@@ -11,7 +11,7 @@ const S: u64 = 1_000_000_000;
 const PAGE: u64 = 4096;
 
 fn request(at: u64, op: Op, offset: u64, len: u32) -> Request {
-    Request { at: Time::from_ns(at), offset, len, op, prio: Prio::Normal, flow: 0 }
+    Request { at: Time::from_ns(at), offset, len, op, prio: Prio::Normal, flow: 0, hint: 0 }
 }
 
 /// `R7` reads page 7, `W2` writes page 2, one a second.

@@ -316,7 +316,7 @@ impl Making {
                 Some(op) => op,
                 None => plan.op(ops.bits()),
             };
-            Request { at: clock.tick(), offset, len, op, prio: Prio::Normal, flow: 0 }
+            Request { at: clock.tick(), offset, len, op, prio: Prio::Normal, flow: 0, hint: 0 }
         };
         if plan.flush_every.is_none() && plan.fua_below == 0 {
             batch.extend((0..n).map(|_| one()));

@@ -299,6 +299,7 @@ impl RequestSource for Making {
                 op: if read { Op::Read } else { Op::Write },
                 prio: Prio::Normal,
                 flow: 0,
+                hint: 0,
             });
         }
         Ok(())

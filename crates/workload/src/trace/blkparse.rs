@@ -24,6 +24,8 @@
 //! A write without sectors is a flush of a kernel that had barriers for them, unless it is
 //! completed. A completed one ends a flush that has a line of its own, or data without a rest. An
 //! `F` behind the `W` is a write that bypasses the cache. For reads and trims it has no effect.
+//!
+//! The recording of a served drive has hints about data after the size: `+ 8 hint 3 [connection-1]`.
 
 use super::clock::TraceClock;
 use super::fields::{BLANK, Fault, FieldName, Fields, leading_number, number, shown};
@@ -33,6 +35,7 @@ use super::reader::Regions;
 use super::record::{Parser, Raw, SECTOR, extent};
 use super::select::{Events, Processes};
 use crate::Op;
+use kernel::Hint;
 
 const COLUMNS: &str =
     "the layout is `8,16 3 11 0.009507758 697 Q W 223490 + 8 [kjournald]`, blkparse's own";
@@ -67,6 +70,11 @@ const PLUS: FieldName = FieldName {
 };
 const SECTORS: FieldName =
     FieldName { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
+const HINT: FieldName = FieldName {
+    name: "the hint",
+    expected: "a whole number from 0 to 255",
+    hint: "the layout is `8,16 3 11 0.009507758 697 Q W 223490 + 8 hint 3 [kjournald]`",
+};
 
 /// The kernel's own packing of a device number: 12 bits of major, 20 of minor.
 const MINOR_BITS: u32 = 20;
@@ -79,6 +87,8 @@ pub(crate) struct Blkparse {
     summary: bool,
     /// The line read last begins with a flush.
     flush_first: bool,
+    /// The hint of the line read last.
+    hint: Hint,
     /// Writes that the drive places, and commands for whole zones.
     appends: u64,
     zones: u64,
@@ -175,6 +185,7 @@ impl Parser for Blkparse {
             processes: Processes::new(options),
             summary: false,
             flush_first: false,
+            hint: 0,
             appends: 0,
             zones: 0,
             remaps: Vec::new(),
@@ -247,6 +258,7 @@ impl Parser for Blkparse {
             return Ok(None);
         }
         let rest = &line[fields.from()..];
+        self.hint = if rest_has_hint(fields.rest()) { hint(&mut fields)? } else { 0 };
         // Requests are completed in the name of the process that was running.
         let name = if self.processes.matter() { name(rest) } else { b"" };
         if !self.processes.takes(name, Some(pid), event != Event::Completed)
@@ -267,6 +279,11 @@ impl Parser for Blkparse {
     #[inline(always)]
     fn flush_first(&self) -> bool {
         self.flush_first
+    }
+
+    #[inline(always)]
+    fn hint(&self) -> Hint {
+        self.hint
     }
 
     #[inline(always)]
@@ -311,6 +328,20 @@ impl Parser for Blkparse {
         notes.append(&mut self.stacked(regions));
         notes
     }
+}
+
+/// Whether the text after the size begins with a hint.
+#[inline]
+fn rest_has_hint(rest: &[u8]) -> bool {
+    rest.starts_with(b" hint ")
+}
+
+/// The hint after the size. The recording of a served drive has it; `blkparse` prints nothing there.
+#[cold]
+fn hint(fields: &mut Fields<'_, BLANK>) -> Result<Hint, Box<Fault>> {
+    fields.word();
+    let hint = Hint::try_from(fields.integer(&HINT)?);
+    hint.map_err(|_| fields.fault(&HINT))
 }
 
 /// The name of the process in `[...]`, from the text after the size.

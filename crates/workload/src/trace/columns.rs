@@ -47,6 +47,8 @@ pub enum ColumnRole {
     Device,
     /// The process.
     Process,
+    /// The hint about the data.
+    Hint,
     /// `normal` or `high`; of Parquet files only.
     Prio,
 }
@@ -70,6 +72,7 @@ impl ColumnRole {
             Self::Size(_) => "size",
             Self::Device => "device",
             Self::Process => "process",
+            Self::Hint => "hint",
             Self::Prio => "prio",
         }
     }
@@ -215,14 +218,15 @@ fn role(key: &str, detail: Option<&str>) -> Result<ColumnRole, String> {
         ("op", words) => ColumnRole::Op(words.map(str::parse).transpose()?),
         ("offset", unit) => ColumnRole::Offset(unit.map(bytes).transpose()?),
         ("size", unit) => ColumnRole::Size(unit.map(bytes).transpose()?),
-        ("device" | "process" | "prio", Some(_)) => {
-            return Err("a device, a process or a priority has no unit".into());
+        ("device" | "process" | "hint" | "prio", Some(_)) => {
+            return Err("a device, a process, a hint or a priority has no unit".into());
         }
         ("device", None) => ColumnRole::Device,
         ("process", None) => ColumnRole::Process,
+        ("hint", None) => ColumnRole::Hint,
         ("prio", None) => ColumnRole::Prio,
         _ => {
-            let known = "time, op, offset, size, device, process and prio";
+            let known = "time, op, offset, size, device, process, hint and prio";
             return Err(format!("`{key}` is not one of {known}"));
         }
     })

@@ -1,10 +1,10 @@
 //! `csv`, any table of requests, with the columns that `--columns` names.
 //!
 //! ```text
-//! --columns time=1:us,op=2,offset=3:bytes,size=4:sectors,device=5
+//! --columns time=1:us,op=2,offset=3:bytes,size=4:sectors,device=5,hint=6
 //!
-//! when;what;where;sectors;disk
-//! 1000;R;4096;8;sda
+//! when;what;where;sectors;disk;hint
+//! 1000;W;4096;8;sda;3
 //! ```
 //!
 //! Columns are counted from 1, or named as in the first line. They are separated by commas,
@@ -14,8 +14,8 @@
 //! Operations are words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`, `discard`, `unmap`, `f`,
 //! `flush`, `wf`, `write-fua`, in any case) or the letters of the Linux kernel (`RA`, `WS`).
 //! `op=2:0/1` gives other words for read, write and, if there are such, trim, flush and write with
-//! FUA. A flush has a size of 0 or none, and its offset is ignored. Without `time` the requests
-//! have no times.
+//! FUA. A flush has a size of 0 or none, and its offset and hint are ignored. Without `time` the
+//! requests have no times. A row without a hint has 0, which is none.
 
 use super::clock::TraceClock;
 use super::columns::{ColumnPlace, ColumnRole as Said, Columns, MOST_COLUMNS, Spelling, Unit};
@@ -27,6 +27,7 @@ use super::quotes;
 use super::record::{Doubt, Parser, Raw, SECTOR, extent};
 use super::select::Processes;
 use crate::Op;
+use kernel::Hint;
 
 const HINT: &str = "`--columns` says which column holds what";
 
@@ -43,6 +44,11 @@ const PROCESS: FieldName =
     FieldName { name: "the process", expected: "a number or a name", hint: HINT };
 const DEVICE: FieldName =
     FieldName { name: "the device", expected: "a number or a name", hint: HINT };
+const DATA_HINT: FieldName = FieldName {
+    name: "the hint",
+    expected: "a whole number from 0 to 255, where 0 or nothing is no hint",
+    hint: HINT,
+};
 
 /// Devices with names are numbered from here on, behind those with numbers.
 const NAMED: u32 = 1 << 31;
@@ -64,6 +70,7 @@ enum ColumnRole {
     Size(u64),
     Device,
     Process,
+    Hint,
 }
 
 impl ColumnRole {
@@ -75,6 +82,7 @@ impl ColumnRole {
             Said::Size(unit) => Self::Size(unit.unwrap_or(1)),
             Said::Device => Self::Device,
             Said::Process => Self::Process,
+            Said::Hint => Self::Hint,
             Said::Prio => Self::Other,
         }
     }
@@ -88,6 +96,8 @@ pub(crate) struct Csv {
     clock: TraceClock,
     /// The row read last asks for a flush, and then for its own operation.
     flush_first: bool,
+    /// The hint of the row read last.
+    hint: Hint,
     /// Offsets or sizes of which the user did not say the unit.
     unsaid: bool,
     /// A bit is set where a size has it.
@@ -106,7 +116,7 @@ impl Csv {
         let mut fields = Fields::<SEPARATOR>::new(line);
         let (mut time, mut offset, mut size, mut device, mut op) = (0, None, None, 0, Op::Read);
         let mut process: &[u8] = b"";
-        self.flush_first = false;
+        (self.flush_first, self.hint) = (false, 0);
         for role in &self.roles {
             match *role {
                 ColumnRole::Other => drop(fields.word()),
@@ -135,6 +145,10 @@ impl Csv {
                     b"" => return Err(fields.fault(&PROCESS)),
                     word => process = word,
                 },
+                ColumnRole::Hint => {
+                    let hint = Hint::try_from(fields.integer_if_any(&DATA_HINT)?.unwrap_or(0));
+                    self.hint = hint.map_err(|_| fields.fault(&DATA_HINT))?;
+                }
             }
         }
         if self.processes.matter() {
@@ -427,6 +441,7 @@ impl Parser for Csv {
             spelling,
             clock: TraceClock::whole(options, unit),
             flush_first: false,
+            hint: 0,
             unsaid,
             sizes: 0,
             largest: 0,
@@ -450,6 +465,11 @@ impl Parser for Csv {
     #[inline(always)]
     fn flush_first(&self) -> bool {
         self.flush_first
+    }
+
+    #[inline(always)]
+    fn hint(&self) -> Hint {
+        self.hint
     }
 
     fn separator(&self) -> Option<u8> {

@@ -11,7 +11,7 @@ const ROWS: usize = 64;
 const MOST_CODES: usize = 8;
 
 /// The possible contents of a column, with words that name it: alone, or as part of a name.
-const NAMES: [(&str, &[&str], &[&str]); 6] = [
+const NAMES: [(&str, &[&str], &[&str]); 7] = [
     (
         "op",
         &[
@@ -109,6 +109,7 @@ const NAMES: [(&str, &[&str], &[&str]); 6] = [
         &["device", "dev", "disk", "volume", "lun"],
     ),
     ("process", &["process", "pid", "proc", "comm", "processname"], &["process", "pid"]),
+    ("hint", &["hint", "streamid", "dspec", "placementid"], &["hint", "dspec"]),
 ];
 /// Names of times that are not arrivals.
 const NOT_ARRIVALS: [&str; 5] = ["response", "latency", "elapsed", "duration", "service"];
@@ -228,7 +229,9 @@ fn of_names(names: &[String], values: &dyn Fn(usize) -> Vec<String>) -> Option<S
     let counted = !sizes.is_empty() && sizes.iter().all(small);
     let unit = if counted { ":sectors" } else { sectors(size) };
     parts.push(format!("size={}{unit}", names[size]));
-    parts.extend(place("device").map(|i| format!("device={}", names[i])));
+    for role in ["device", "hint"] {
+        parts.extend(place(role).map(|i| format!("{role}={}", names[i])));
+    }
     Some(parts.join(","))
 }
 

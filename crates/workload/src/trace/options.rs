@@ -279,7 +279,7 @@ impl ReadOptions {
         if self.columns.as_ref().is_some_and(Columns::has_prio) {
             let found = "`prio` in the columns of a table in text".into();
             let hint = "leave it out, or write the table as Parquet";
-            return Some((found, "time, op, offset, size, device and process".into(), hint));
+            return Some((found, "time, op, offset, size, device, process and hint".into(), hint));
         }
         if self.event.is_some() && !events {
             let found = format!("`--event` with the format {format}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kernel::{Prio, Time};
+use kernel::{Hint, Prio, Time};
 
 use crate::{BATCH, Op, Request, RequestSource, TraceError};
 
@@ -16,8 +16,8 @@ pub(crate) const PLAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 18 };
 /// Bytes of a piece: memory grows by pieces, so nothing is ever copied.
 const PIECE: usize = 1 << 20;
 /// Bytes of a request at most: its head and three numbers, each of which is written and read as
-/// eight.
-const LONGEST: usize = 2 + 3 * 8;
+/// eight, and before it a head that changes the hint.
+const LONGEST: usize = 2 + 2 + 3 * 8;
 
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
 const SECTOR_BITS: u32 = 9;
@@ -26,7 +26,7 @@ const SECTOR_BITS: u32 = 9;
 ///
 /// Each request after the first ones has a head, its distance in time from the one before, and its
 /// distance from the end of that one. The length follows unless it is the same. Numbers have as
-/// many bytes as they need.
+/// many bytes as they need. A head of its own says that the hint is another from there on.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct PackedRequests {
     plain: Vec<Request>,
@@ -46,11 +46,12 @@ struct Last {
     at: u64,
     end: u64,
     len: u32,
+    hint: Hint,
 }
 
 impl Last {
     fn of(request: &Request) -> Self {
-        Self { at: request.at.as_ns(), end: request.end(), len: request.len }
+        Self { at: request.at.as_ns(), end: request.end(), len: request.len, hint: request.hint }
     }
 }
 
@@ -63,6 +64,18 @@ impl Head {
     fn new(op: Op, sectors: bool, widths: [u32; 3]) -> Self {
         let [time, gap, len] = widths;
         Self((op as u32 | u32::from(sectors) << 3 | time << 4 | gap << 8 | len << 12) as u16)
+    }
+
+    /// A head before that of a request: the hint is another from here on. Its number of bytes of
+    /// the time is one that no number has.
+    fn of_hint(hint: Hint) -> Self {
+        Self(u16::from(hint) << 8 | 15 << 4)
+    }
+
+    /// The hint that a head changes to, if it is one of those.
+    #[inline]
+    fn hint(self) -> Option<Hint> {
+        (self.width(0) == 15).then_some((self.0 >> 8) as Hint)
     }
 
     fn op(self) -> Op {
@@ -103,6 +116,10 @@ impl PackedRequests {
         }
         let Piece { bytes, used } = self.pieces.last_mut().expect("there is one");
         let before = std::mem::replace(&mut self.last, Last::of(request));
+        if request.hint != before.hint {
+            bytes[*used..*used + 2].copy_from_slice(&Head::of_hint(request.hint).0.to_le_bytes());
+            *used += 2;
+        }
         let (offset, len) = (request.offset, u64::from(request.len));
         let sectors = (offset | len | before.end).is_multiple_of(1 << SECTOR_BITS);
         let shift = if sectors { SECTOR_BITS } else { 0 };
@@ -176,6 +193,10 @@ impl RequestSource for Unpacking {
                 let mut at = self.at;
                 let head = Head(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
                 at += 2;
+                if let Some(hint) = head.hint() {
+                    (self.last.hint, self.at) = (hint, at);
+                    continue;
+                }
                 let [later, gap, len] = [0, 1, 2].map(|nth| {
                     let width = head.width(nth);
                     let value = number(bytes, at, width);
@@ -192,6 +213,7 @@ impl RequestSource for Unpacking {
                     op: head.op(),
                     prio: Prio::Normal,
                     flow: 0,
+                    hint: self.last.hint,
                 };
                 self.last = Last::of(&request);
                 batch.push(request);
@@ -221,12 +243,13 @@ mod tests {
         }
     }
 
-    /// Numbers of all sizes, in sectors and not, of all operations; enough of them for several
+    /// Numbers of all sizes, in sectors and not, of all operations and hints; enough of them for several
     /// pieces.
     #[test]
     fn what_is_packed_is_unpacked() {
         let mut rng = Rng::named(3, "packed");
         let (mut packed, mut requests, mut at) = (PackedRequests::default(), Vec::new(), 0);
+        let mut hint = 0;
         for n in 0..300_000_u64 {
             let any = |rng: &mut Rng, bits: u32| rng.bits() >> (64 - rng.below(bits) - 1);
             at += any(&mut rng, 40);
@@ -243,7 +266,9 @@ mod tests {
                 op: OPS[rng.below(5) as usize],
                 prio: Prio::Normal,
                 flow: 0,
+                hint: if rng.below(3) == 0 { rng.below(256) as Hint } else { hint },
             };
+            hint = request.hint;
             assert!(packed.push(&request));
             requests.push(request);
         }
@@ -258,7 +283,15 @@ mod tests {
             let at = Time::from_ns(100 * n);
             let (offset, len) = (n * 4096, 4096);
             let op = Op::Write;
-            assert!(packed.push(&Request { at, offset, len, op, prio: Prio::Normal, flow: 0 }));
+            assert!(packed.push(&Request {
+                at,
+                offset,
+                len,
+                op,
+                prio: Prio::Normal,
+                flow: 0,
+                hint: 0
+            }));
         }
         // A head and a time; the first of them has more, since it starts from nothing.
         let more = 2 + 2 + 1;
@@ -275,6 +308,7 @@ mod tests {
             op: Op::Trim,
             prio: Prio::Normal,
             flow: 0,
+            hint: 0,
         };
         let near = Request { offset: 1 << 60, len: 1, ..far };
         let mut packed = PackedRequests::default();

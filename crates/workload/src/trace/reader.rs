@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use kernel::{Prio, Time};
+use kernel::{Hint, Prio, Time};
 
 use super::clock::TraceClock;
 use super::feed::{BYTE_ORDER_MARK, Cut, Feed};
@@ -272,6 +272,7 @@ struct Met {
     flush_first: bool,
     /// The process of the request, if flows go by processes.
     process: u32,
+    hint: Hint,
     /// It is part of a record of which another part came first.
     rest: bool,
 }
@@ -392,6 +393,7 @@ impl<P: Parser> Reader<P> {
             op: raw.op,
             prio: Prio::Normal,
             flow: self.flow_of_owner.flow_of(met),
+            hint: if raw.op == Op::Flush { 0 } else { met.hint },
         }
     }
 
@@ -465,7 +467,8 @@ impl<P: Parser> Reader<P> {
         if wanted.as_mut().is_none_or(|w| w.takes(&self.parser, raw.device)) {
             let flush_first = self.parser.flush_first();
             let process = self.parser.processes().map_or(0, Processes::last);
-            return Some(Met { raw, number, flush_first, process, rest: false });
+            let hint = self.parser.hint();
+            return Some(Met { raw, number, flush_first, process, hint, rest: false });
         }
         self.others += 1;
         None

@@ -7,6 +7,7 @@ use super::options::{Event, ReadOptions};
 use super::reader::Regions;
 use super::select::Processes;
 use crate::Op;
+use kernel::Hint;
 
 /// Sectors are 512 bytes in every format read here, for any sectors of the device.
 pub(crate) const SECTOR: u64 = 512;
@@ -70,6 +71,12 @@ pub(crate) trait Parser: Sized + Send + 'static {
     #[inline(always)]
     fn flush_first(&self) -> bool {
         false
+    }
+
+    /// The hint of the record read last about its data.
+    #[inline(always)]
+    fn hint(&self) -> Hint {
+        0
     }
 
     /// Whether a file whose first line this is can be of no other format.

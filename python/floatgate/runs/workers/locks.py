@@ -22,8 +22,8 @@ _LOOK = 0.1
 def alone(cache: Cache | None, state: str | None, progress: Progress) -> Iterator[Progress]:
     """Waits while another process makes this state, then keeps others from making it.
 
-    Yields a function that the run must call with its progress: the others go on as soon as it
-    begins to run. The system frees a lock when its process ends, for any reason.
+    Yields a function that the run must call with its progress. The others go on as soon as the run
+    begins. The system frees a lock when its process ends, for any reason.
 
     Args:
         cache: Where states are kept; without, nothing is shared and nobody waits.
@@ -35,8 +35,8 @@ def alone(cache: Cache | None, state: str | None, progress: Progress) -> Iterato
         return
     try:
         cache.locks.mkdir(exist_ok=True)
-        # Few files: a lock that two states share costs a wait, and nothing else.
-        # Something else than a file that has its name must not keep us waiting.
+        # The number of files is small: if two states share a lock, the only cost is a wait.
+        # Anything but a plain file of that name must not block us.
         handle = os.open(cache.locks / state[:2], os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o666)
         file = os.fdopen(handle, "rb", buffering=0)
     except OSError:

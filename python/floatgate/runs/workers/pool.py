@@ -1,7 +1,7 @@
 """The execution of runs: in this process, or in several at a time.
 
-An executor takes jobs that do not depend on each other and gives back the outcome of each. Another
-way to carry them out, on other machines say, is another class with the same one method.
+An executor takes jobs that do not depend on each other and returns the outcome of each. Another way
+to carry them out, for example on other machines, is another class with the same method.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Job(NamedTuple):
     """One run as plain values, so that it can be sent to the process that carries it out.
 
     `out` is the folder in which its result is stored, if any. Jobs with an equal `state` share a
-    preconditioned drive, which the first of them makes and the others find in the cache. `run_id`
-    is the name that the run will have, if that is known. A whole result of that name in `out`, with
-    the tables of `record`, is used as it is. With `code`, its drive file may name policies written
-    in Python.
+    preconditioned drive: the first of them makes it and the others find it in the cache. `run_id`
+    is the name that the run will have, if that is known. A complete result of that name in `out`,
+    with the tables of `record`, is used as it is. With `code`, its drive file may name policies
+    written in Python.
     """
 
     drive: str
@@ -89,7 +89,7 @@ def cores() -> int:
 def perform(job: Job, progress: Callable[[str, int, int | None, int], object]) -> Result | Failure:
     """Carries out one job; only exceptions that stop everything (Ctrl-C) are raised."""
     try:
-        # Somebody else may have made it since the jobs were handed out.
+        # Another process may have made it since the jobs were assigned.
         if (result := finished(job)) is not None:
             return result
         with allow_code(job.code), alone(cache(), job.state, progress) as told:
@@ -119,7 +119,7 @@ def finished(job: Job) -> Result | None:
 
 
 def stored(job: Job) -> Result | str | None:
-    """As `finished`; of an existing result that cannot be taken, the reason."""
+    """As `finished`; for an existing result that cannot be used, the reason."""
     if job.out is None or job.run_id is None:
         return None
     folder = Path(job.out) / job.run_id
@@ -159,8 +159,8 @@ class Processes:
     """As many jobs at a time as there are workers, each in a process of its own.
 
     A worker is a fresh interpreter: it does not run the caller's script again, and it shares
-    nothing with other workers that could break. When one dies, its job has failed and another
-    worker takes its place. Workers end with the process that started them, for any reason.
+    nothing with other workers that could break. If one dies, its job has failed and another worker
+    replaces it. Workers end with the process that started them, for any reason.
     """
 
     def __init__(self, workers: int) -> None:
@@ -200,7 +200,7 @@ class Processes:
 
 
 class _Line:
-    """The next job: the first that would not make a state that another one is making."""
+    """The next job: the first that does not need a state which another job is making."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._jobs = jobs
@@ -209,7 +209,7 @@ class _Line:
         self._there: set[str] = set()
 
     def next(self) -> int | None:
-        """Takes a job out of the line; None if there is none, or none for now."""
+        """Takes a job out of the queue; None if there is none, or none at present."""
         for place, index in enumerate(self._waiting):
             state = self._jobs[index].state
             if state in self._makers:
@@ -227,7 +227,7 @@ class _Line:
             self._there.add(state)
 
     def ended(self, index: int) -> None:
-        """The job is over. If it has not made its state, another one has to."""
+        """The job is over. If it has not made its state, another job must."""
         state = self._jobs[index].state
         if state is not None and self._makers.get(state) == index:
             del self._makers[state]
@@ -240,8 +240,8 @@ class Worker:
         from multiprocessing import Pipe
 
         self.connection, theirs = Pipe()
-        # The worker finds modules where this process does. It says nothing on standard output,
-        # where a result may be expected.
+        # The worker finds modules in the same places as this process. It prints nothing on standard
+        # output, which may hold a result.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
         command = [
             sys.executable,
@@ -251,7 +251,7 @@ class Worker:
             str(theirs.fileno()),
             digest(),
         ]
-        # Ctrl-C waits until the worker can hear it; the mask is inherited.
+        # Ctrl-C is held back until the worker can handle it; the mask is inherited.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self.process = subprocess.Popen(
@@ -266,7 +266,7 @@ class Worker:
         theirs.close()
 
     def give(self, job: Job) -> None:
-        """Gives it a job. If it has died, `hear` will tell."""
+        """Gives it a job. If the worker has died, `hear` reports it."""
         with suppress(OSError):
             self.connection.send(job)
 
@@ -293,11 +293,11 @@ class Worker:
 
 
 _PATIENCE = 2.0
-"""Seconds that a worker has to tidy up."""
+"""The seconds that a worker has to clean up."""
 
 
 def stop(workers: Sequence[Worker]) -> None:
-    """Ends workers, in any state; a file that they were storing is not left half there."""
+    """Ends workers, in any state. A file that they were storing is not left half-written."""
     for worker in workers:
         worker.process.send_signal(signal.SIGINT)
         worker.connection.close()

@@ -1,4 +1,4 @@
-"""A process that carries out runs for another one, which `pool` starts and talks to."""
+"""A process that carries out runs for another one: `pool` starts it and talks to it."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _OTHER = "the files of floatgate have changed since this began; start it again"
 def main() -> None:
     """Carries out the jobs that come in, until the sender is gone or Ctrl-C comes."""
     connection = Connection(int(sys.argv[1]))
-    # A shell has commands in the background ignore Ctrl-C, and so they pass on to their own.
+    # A shell lets background commands ignore Ctrl-C, and their children inherit that.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt)
 
     def tell(*state: Any) -> None:
         if _interrupted:
             raise KeyboardInterrupt
-        # Fails when nobody is listening any more, and that ends the run.
+        # Fails when the parent no longer listens, and that ends the run.
         connection.send(state)
 
     with suppress(KeyboardInterrupt, EOFError, OSError):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         while digest() != sys.argv[2]:
-            connection.recv_bytes()  # Other code may not even know the word job.
+            connection.recv_bytes()  # Other code need not know jobs at all.
             connection.send(Failure("input", _OTHER))
         while not _interrupted:
             job = connection.recv()
@@ -47,8 +47,9 @@ def main() -> None:
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    # Noted, and heard some ten times a second where a run tells how far it is. An exception here
-    # would come up at any place of the interpreter, even where none can be passed on.
+    # The signal is noted, and acted on about ten times a second, when a run reports its progress.
+    # An exception here would come up at any place of the interpreter, even where none can be passed
+    # on.
     global _interrupted
     _interrupted = True
 

@@ -9,19 +9,23 @@ use super::plan::PlanStage;
 use super::{After, Collect, JobCondition, JobId, Leaving, Next, Task, Then};
 use crate::{Cost, Dest, Ftl, FtlView, Lpn, Pages, PolicyTypes, ProgramBuffer, StreamId};
 use kernel::Time;
-use nand::{BlockId, Ppn, Slots, Source};
+use nand::{BlockId, PlaneId, Ppn, Slots, Source};
 
 /// The map entries of pages are prefetched this number of slots before they are read. A block of
 /// many pages has more entries than a cache holds.
 pub(super) const AHEAD: u32 = 256;
 
+/// Pages that wait to be programmed, with their streams and data.
+type Waiting<D> = ProgramBuffer<Ppn, (StreamId, D)>;
+
 /// The program buffer of a job, and its slots that are being programmed.
 pub(super) struct JobBuffer<D> {
-    /// Pages that were read, in order of reading, by the slots that they leave.
-    read: ProgramBuffer<Ppn, D>,
+    /// Pages that were read, in order of reading, by the slots that they leave. Each has the stream
+    /// that it goes to, if the separation policy sorts them.
+    read: Waiting<D>,
     /// The same pages, set apart while a whole page is programmed from the register that it was
     /// read into.
-    apart: ProgramBuffer<Ppn, D>,
+    apart: Waiting<D>,
     /// Pages that a command programs now, in the order of their slots.
     flushed: Vec<(Lpn, Ppn, D)>,
     /// Blocks whose last pages wait in the buffer, and the sources that need their space.
@@ -51,18 +55,22 @@ impl<D> JobBuffer<D> {
         self.unfinished.len()
     }
 
-    /// Pages that wait.
+    /// Pages that wait for one stream: of several, the most.
     pub(super) fn waiting(&self) -> usize {
-        self.read.len()
+        let mut streams = [0; 256];
+        for (_, (stream, _)) in self.read.entries() {
+            streams[stream.index()] += 1;
+        }
+        streams.into_iter().max().unwrap_or(0)
     }
 
     /// Takes the pages that wait.
-    pub(super) fn take_waiting(&mut self) -> ProgramBuffer<Ppn, D> {
+    pub(super) fn take_waiting(&mut self) -> Waiting<D> {
         std::mem::take(&mut self.read)
     }
 
     /// Puts pages before those that wait.
-    pub(super) fn put_first(&mut self, pages: &mut ProgramBuffer<Ppn, D>) {
+    pub(super) fn put_first(&mut self, pages: &mut Waiting<D>) {
         pages.append(&mut self.read);
         std::mem::swap(&mut self.read, pages);
     }
@@ -78,8 +86,26 @@ impl<D> JobBuffer<D> {
     }
 
     /// A page was read, and waits in the buffer.
-    pub(super) fn keep(&mut self, from: Ppn, data: D) {
-        self.read.push(from, data);
+    pub(super) fn keep(&mut self, from: Ppn, to: StreamId, data: D) {
+        self.read.push(from, (to, data));
+    }
+
+    /// Brings pages of one stream to the front, as many as a command programs. The stream is the first
+    /// with so many; without one, that of the page that came last. Returns it with their number.
+    fn bring_forward(&mut self, unit: u32) -> Option<(StreamId, u32)> {
+        let mut streams = [0; 256];
+        let mut chosen = None;
+        for (_, (stream, _)) in self.read.entries() {
+            streams[stream.index()] += 1;
+            chosen = Some(*stream);
+            if streams[stream.index()] == unit {
+                break;
+            }
+        }
+        let stream = chosen?;
+        let pages = streams[stream.index()];
+        self.read.bring_forward(pages, |(to, _)| *to == stream);
+        Some((stream, pages))
     }
 
     /// Waiting pages make way for a page that is programmed by itself.
@@ -169,13 +195,15 @@ impl<K: PolicyTypes> Ftl<K> {
     ) -> Option<Next> {
         let from = slots.first;
         let copyback = self.jobs.copyback.is_some() && self.jobs.get(id).copyback;
-        let job = self.jobs.get_mut(id);
+        let sorts = self.answers.separation.asks_moves;
         if copyback {
-            job.buffer.set_apart();
+            self.jobs.get_mut(id).buffer.set_apart();
         }
         for ppn in slots.iter() {
+            let stream = if sorts { self.sorted_slot(id, ppn, to, now) } else { StreamId::GC };
+            let job = self.jobs.get_mut(id);
             let data = self.space.read(ppn, job.tag.source);
-            job.buffer.keep(ppn, data);
+            job.buffer.keep(ppn, stream, data);
         }
         self.unpin(from);
         let next = self.program_buffered(id, to, false, now);
@@ -190,6 +218,15 @@ impl<K: PolicyTypes> Ftl<K> {
         let slots = self.jobs.get(id).operation.slots.expect("a program has its slots");
         self.note_copyback(id, from, slots.first);
         Some(self.program(id, slots))
+    }
+
+    /// The stream of a page that was read. One that the host has written meanwhile goes nowhere.
+    #[cold]
+    fn sorted_slot(&mut self, id: JobId, ppn: Ppn, to: Dest, now: Time) -> StreamId {
+        let tag = self.jobs.get(id).tag;
+        let (block, slot) = self.space.geometry.split(ppn);
+        let lpn = self.map.owner(ppn).filter(|_| self.map.is_valid(block, slot));
+        lpn.map_or(to, |lpn| self.sorted(lpn, to, tag, now)).stream()
     }
 
     /// Programs the waiting pages, if they are enough for a command or the `last`. Pages that the
@@ -207,16 +244,24 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         let (tag, plane) = (job.tag, job.plane);
         self.drop_stale(id);
+        let (mut sorted, mut pages) = (to, unit);
+        if self.answers.separation.sorts(to) {
+            let (stream, found) = self.jobs.get_mut(id).buffer.bring_forward(unit)?;
+            if found < unit && !last {
+                return None;
+            }
+            (sorted, pages) = (Dest::Stream(stream), found);
+        }
         let read = &self.jobs.get(id).buffer.read;
         let first = read.pages().next().filter(|_| last || read.fills(unit))?;
         let first = self.map.owner(first).expect("a valid slot has an owner");
-        let Some(to_ppn) = self.place_move(plane, first, to, tag, now) else {
+        let Some(to_ppn) = self.place_move(plane, first, sorted, tag, now) else {
             return self.without_slots(id, to);
         };
         let buffer = &mut self.jobs.get_mut(id).buffer;
         let (mut read, mut flushed) =
             (std::mem::take(&mut buffer.read), std::mem::take(&mut buffer.flushed));
-        for (i, (from, data)) in (0..).zip(read.take(unit)) {
+        for (i, (from, (_, data))) in (0..).zip(read.take(pages)) {
             let lpn = self.map.owner(from).expect("a valid slot has an owner");
             self.commit_move(lpn, from, Ppn::from_u32(to_ppn.as_u32() + i), tag, now);
             flushed.push((lpn, from, data));
@@ -242,12 +287,51 @@ impl<K: PolicyTypes> Ftl<K> {
         if job.buffer.is_empty() {
             return self.emptied(id, block, then, now);
         }
+        if self.answers.separation.sorts(to)
+            && let Some(next) = self.leave_sorted(id, block, to, then, now)
+        {
+            return next;
+        }
+        let job = self.jobs.get_mut(id);
         let (Task::Collect(collect), Then::Erase(needed_by)) = (&mut job.task, then) else {
             return self.program_buffered(id, to, true, now);
         };
         *collect = Collect::Choose;
         job.buffer.leave_unfinished(self.space.geometry.superblock_of(block), needed_by);
         None
+    }
+
+    /// All pages of a block have been read that leave it, and go to several streams. Whole program units
+    /// are programmed first. The rest waits for pages of the next victim, unless this block is needed to
+    /// have enough free ones. `None`: it waits.
+    #[cold]
+    fn leave_sorted(
+        &mut self,
+        id: JobId,
+        block: BlockId,
+        to: Dest,
+        then: Then,
+        now: Time,
+    ) -> Option<Option<Next>> {
+        let job = self.jobs.get(id);
+        if job.buffer.waiting() >= self.space.unit() as usize {
+            return Some(self.program_buffered(id, to, false, now));
+        }
+        let geometry = self.space.geometry;
+        let superblock = geometry.superblock_of(block);
+        let of = |from| geometry.superblock_of(geometry.block_of(from));
+        if !job.buffer.read.pages().any(|from| of(from) == superblock) {
+            return Some(self.emptied(id, block, then, now));
+        }
+        let needed = self.needs_victim_back(job.plane);
+        needed.then(|| self.program_buffered(id, to, true, now))
+    }
+
+    /// Whether collection has so few free blocks left that the last pages of a victim cannot wait for those
+    /// of the next: they could need a block each.
+    pub(super) fn needs_victim_back(&self, plane: PlaneId) -> bool {
+        self.answers.separation.asks_moves
+            && self.space.free_blocks(plane) < self.space.demands.reserve
     }
 
     /// Drops the pages that the host has written meanwhile.
@@ -304,7 +388,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// There is no next victim for the last pages of a block: they are programmed as they are.
     pub(super) fn pad_buffered(&mut self, id: JobId, now: Time) -> Option<Next> {
-        self.program_buffered(id, Dest::Stream(StreamId::GC), true, now)
+        self.program_buffered(id, Dest::MOVES, true, now)
     }
 
     /// A command of the job has been programmed.

@@ -4,13 +4,14 @@ use super::crew::Lead;
 use super::pace::Need;
 use super::{JobId, Leaving, Next, Task, Then};
 use crate::{
-    Config, Dest, Ftl, FtlView, PlaneView, PolicyTypes, RESERVE, ReadDisturb, Role, StreamId,
-    Victim,
+    Config, Dest, Ftl, FtlView, PlaneView, PolicyTypes, ReadDisturb, Role, StreamId, Victim,
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, PlaneId, Source, Tag};
 
 /// Reclaiming blocks of a plane until enough are free.
+// A tag of its own: to find it among the fields' unused values costs every page that moves.
+#[repr(u8)]
 pub(super) enum Collect {
     /// The next block is to be chosen.
     Choose,
@@ -87,13 +88,16 @@ impl<K: PolicyTypes> Ftl<K> {
             return Some(Next::Done);
         };
         let dest = if self.space.blocks.role(victim) == Role::REGULAR {
-            Dest::Stream(StreamId::GC)
+            Dest::MOVES
         } else {
             let view = FtlView::of(&self.space, &self.map, &self.reads);
             self.policies.read_disturb.on_reclaim(&view, victim, tag)
         };
         let (valid, gain) = (self.space.blocks.valid(victim), self.space.blocks.gain(victim));
         let needed_by = self.space.needed_by(tag.demand, victim);
+        if self.answers.separation.follows {
+            self.note_block(victim, false);
+        }
         let pages = self.begin_reclaim(victim, dest, needed_by);
         let job = self.jobs.get(id);
         // Pages of the victim before wait for some of this one: it may be given back after them.
@@ -159,7 +163,8 @@ impl<K: PolicyTypes> Ftl<K> {
         };
         let slots = self.space.blocks.valid(block) + 2 * (self.space.unit() - 1);
         let rest = self.space.rest(plane, StreamId::GC);
-        dest == Dest::Stream(StreamId::GC) && slots <= rest
+        // Moves that are sorted may need another block.
+        dest == Dest::MOVES && !self.answers.separation.asks_moves && slots <= rest
     }
 
     /// The work of a plane's collector until the host can open another block there. `None`: it can
@@ -176,7 +181,7 @@ impl<K: PolicyTypes> Ftl<K> {
             return None;
         }
         let pages = u64::from(space.blocks.slots());
-        let room = u64::from(space.rest(plane, StreamId::HOST));
+        let room = u64::from(space.host_rest(plane));
         let (valid, gain) = self.jobs.pace.victim(plane);
         let Some(id) = self.jobs.collectors[plane].filter(|_| gain > 0) else {
             // No job collects, or a collector is about to take its first victim.
@@ -189,7 +194,7 @@ impl<K: PolicyTypes> Ftl<K> {
             // The last pages of the block that is owed take a block first.
             (free, rest) = (free - 1, pages);
         }
-        if free > RESERVE as u64 {
+        if free > space.demands.reserve as u64 {
             return Some(Need { work: 2 * unit, room });
         }
         let left = match &job.task {

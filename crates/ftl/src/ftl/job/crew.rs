@@ -353,8 +353,8 @@ impl<K: PolicyTypes> Ftl<K> {
     }
 
     /// Before the run: programs the parity of stripes whose data are programmed. A collector can
-    /// have given away several units of a block before the first was programmed, so the parity that is
-    /// next in its block can be any of the list.
+    /// have given away several units of a block before the first was programmed. The parity that is
+    /// next in its block can therefore be any of the list.
     pub(crate) fn settle_parity(&mut self, now: Time) {
         while let Some(at) = self.parity_in_turn() {
             let first = self.space.parity_due.remove(at);

@@ -5,7 +5,7 @@ use super::crew::Crew;
 use super::{After, Collect, Copyback, GcPace, Job, JobBuffer, JobId, Next, Page, Task};
 use crate::{
     Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Plan, PlaneView, PolicyTypes,
-    State, Step, StreamId, Wear,
+    State, Step, Wear,
 };
 use kernel::{IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Each, Geometry, Level, Operation, Outcome, PlaneId, Source, Tag, Verb};
@@ -323,7 +323,7 @@ impl<K: PolicyTypes> Ftl<K> {
         {
             return;
         }
-        let steps = vec![Step::Reclaim { block, to: Dest::Stream(StreamId::GC) }];
+        let steps = vec![Step::Reclaim { block, to: Dest::MOVES }];
         self.spawn_plan(Plan { steps, ..Plan::of(Source::Refresh) });
     }
 

@@ -53,6 +53,8 @@ pub enum Next {
 }
 
 /// The subject of a job, and its progress.
+// A tag of its own: to find it among the fields' unused values costs every page that moves.
+#[repr(u8)]
 enum Task {
     /// Reclaim blocks of the plane until enough are free.
     Collect(Collect),
@@ -121,6 +123,7 @@ impl Leaving {
 
 /// The continuation after the operation of a job or, without an operation, the next step.
 #[derive(Copy, Clone)]
+#[repr(u8)]
 enum After<D> {
     /// The task decides the next step.
     Nothing,
@@ -314,22 +317,23 @@ impl<K: PolicyTypes> Ftl<K> {
     fn conclude(&mut self, id: JobId, operation: &Operation, now: Time) -> Option<Next> {
         let job = self.jobs.get_mut(id);
         let tag = job.tag;
-        let slots = operation.slots.expect("an operation of a job has a place");
-        let first = slots.first;
+        let first = operation.slot().expect("an operation of a job has a place");
         match job.after {
             After::Read { to } => {
+                let slots = || operation.slots.expect("it has the first");
                 if job.crew.of.is_some() {
-                    return self.member_read(id, slots, to, now);
+                    return self.member_read(id, slots(), to, now);
                 }
                 if let Task::Plan(run) = &mut job.task {
                     run.copied += 1;
                 }
+                let (plane, copyback) = (job.plane, job.copyback);
                 if self.space.unit() > 1 {
-                    return self.page_read(id, slots, to, now);
+                    return self.page_read(id, slots(), to, now);
                 }
                 let data = self.space.read(first, tag.source);
                 self.unpin(first);
-                self.place_page(id, first, to, data, now)
+                self.place_page(id, (tag, plane, copyback), first, to, data, now)
             }
             After::Moved { lpn, data, .. } => {
                 self.jobs.counts.moved[tag.source] += 1;
@@ -379,15 +383,13 @@ impl<K: PolicyTypes> Ftl<K> {
     fn place_page(
         &mut self,
         id: JobId,
+        (tag, plane, copyback): (Tag, PlaneId, bool),
         from: Ppn,
         to: Dest,
         data: Page<K>,
         now: Time,
     ) -> Option<Next> {
         let (block, slot) = self.space.geometry.split(from);
-        let job = self.jobs.get(id);
-        let (tag, plane) = (job.tag, job.plane);
-        let copyback = self.jobs.copyback.is_some() && job.copyback;
         if !self.map.is_valid(block, slot) {
             // The host was faster: the copy is stale.
             self.jobs.counts.dropped += 1;
@@ -397,8 +399,10 @@ impl<K: PolicyTypes> Ftl<K> {
             return None;
         }
         let lpn = self.map.owner(from).expect("a valid slot has an owner");
-        let Some(ppn) = self.place_move(plane, lpn, to, tag, now) else {
-            self.jobs.get_mut(id).buffer.keep(from, data);
+        let sorted =
+            if self.answers.separation.asks_moves { self.sorted(lpn, to, tag, now) } else { to };
+        let Some(ppn) = self.place_move(plane, lpn, sorted, tag, now) else {
+            self.jobs.get_mut(id).buffer.keep(from, sorted.stream(), data);
             if copyback {
                 self.note_data_out(id);
             }
@@ -408,8 +412,10 @@ impl<K: PolicyTypes> Ftl<K> {
             self.note_copyback(id, from, ppn);
         }
         self.commit_move(lpn, from, ppn, tag, now);
-        self.jobs.get_mut(id).after = After::Moved { lpn, from, data };
-        Some(self.program(id, Slots::one(ppn)))
+        let level = self.levels.usual;
+        let job = self.jobs.get_mut(id);
+        job.after = After::Moved { lpn, from, data };
+        Some(job.want(Verb::Program, Slots::one(ppn), Mode::Full, level))
     }
 
     /// The program that a job wants.
@@ -495,15 +501,42 @@ impl<K: PolicyTypes> Ftl<K> {
         if let Some((ppn, ..)) = self.allocate(plane, stream, lpn, tag, now) {
             return Some(ppn);
         }
-        if tag.source == Source::Gc && stream != StreamId::GC {
-            // A policy's stream has no space, and garbage collection must go on: it uses its
-            // reserve.
-            return self.allocate(plane, StreamId::GC, lpn, tag, now).map(|(ppn, ..)| ppn);
+        if tag.source == Source::Gc
+            && (stream != StreamId::GC || self.answers.separation.asks_moves)
+        {
+            return self.place_elsewhere(plane, lpn, stream, tag, now);
         }
         // The plane is full. Reclaiming always has its reserve; anything else may go elsewhere,
         // unless every plane needs its spare blocks for the pages that must come back to it.
         let mut others = self.planes_from(plane).skip(1);
         others.find_map(|other| self.allocate(other, stream, lpn, tag, now)).map(|(ppn, ..)| ppn)
+    }
+
+    /// A slot for a page that collection moves and that has no room in its stream: collection must go on,
+    /// and has its reserve.
+    #[cold]
+    fn place_elsewhere(
+        &mut self,
+        plane: PlaneId,
+        lpn: Lpn,
+        stream: StreamId,
+        tag: Tag,
+        now: Time,
+    ) -> Option<Ppn> {
+        if !self.space.class_of(stream).takes_moves() {
+            // It is a stream of another family.
+            let Dest::Stream(own) = self.sorted(lpn, Dest::MOVES, tag, now) else { return None };
+            let given = self.allocate(plane, own, lpn, tag, now);
+            if given.is_some() {
+                return given.map(|(ppn, ..)| ppn);
+            }
+        }
+        if self.answers.separation.isolates {
+            return None;
+        }
+        let other = self.space.blocks.stream(self.space.any_for_moves(plane, tag)?);
+        self.space.counts.diverted += 1;
+        self.allocate(plane, other, lpn, tag, now).map(|(ppn, ..)| ppn)
     }
 
     /// A block that a job had taken is a candidate again.

@@ -22,6 +22,7 @@ pub(super) struct RunningPlan {
 
 /// The position of a plan.
 #[derive(Default)]
+#[repr(u8)]
 pub(super) enum PlanStage {
     /// The next step.
     #[default]

@@ -7,7 +7,8 @@ use super::{Device, LaneId, Manner};
 use crate::clock::Clock;
 use crate::config::{Drive, Interruptible, Suspend, chip_drive};
 use crate::ops::{Owner, PageOp};
-use kernel::{Bytes, Dur, Prio, Rng, Time};
+use ftl::HostTag;
+use kernel::{Bytes, Dur, Rng, Time};
 use nand::{Bus, DieId, Geometry, Shape, Timing, Verb};
 
 const READ: Dur = Dur::us(50);
@@ -48,7 +49,7 @@ const FREE: Suspend = Suspend {
 
 /// An operation of the host that has just come.
 fn operation(device: &mut Device, verb: Verb, now: Time) -> u32 {
-    device.ops.add(PageOp::new(Owner::Host(0), verb, Prio::Normal, None, now))
+    device.ops.add(PageOp::new(Owner::Host(0), verb, HostTag::default(), None, now))
 }
 
 const DIE: DieId = DieId::from_u32(0);

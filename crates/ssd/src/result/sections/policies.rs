@@ -4,7 +4,7 @@ use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::names::FamilyNames;
 use crate::result::shape::{EachName, table};
-use ftl::{Cost, PolicyTypes, ReadDisturb, Throttle};
+use ftl::{Cost, PolicyTypes, ReadDisturb, Separation, Throttle};
 use nand::Source;
 use policies::Family;
 use serde_json::{Map, Value as Json, json};
@@ -76,6 +76,10 @@ fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> M
             put("starved", counts.no_victim);
             put("overridden", counts.overridden);
         }
+        Family::Separation if name != Family::Separation.default() => {
+            put("placed", counts.host_pages);
+            put("diverted", counts.diverted);
+        }
         Family::Placement => {
             put("placed", counts.host_pages);
             put("stalled", waits.space);
@@ -93,7 +97,11 @@ fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> M
             put("reprogrammed_blocks", counts.reprogram);
             put("sealed_slots", counts.sealed);
         }
-        Family::Throttle | Family::ReadDisturb | Family::Wear | Family::Arbitration => {}
+        Family::Throttle
+        | Family::ReadDisturb
+        | Family::Separation
+        | Family::Wear
+        | Family::Arbitration => {}
     }
     counters
 }
@@ -107,6 +115,7 @@ fn dram_bytes<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family) -> u64 {
         }
         Family::Throttle => policies.throttle.dram_bytes(),
         Family::ReadDisturb => policies.read_disturb.dram_bytes(),
+        Family::Separation => policies.separation.dram_bytes(),
         _ => 0,
     }
 }

@@ -12,6 +12,7 @@ fn list(name: &str, n: u64, gap: u64) -> Box<dyn Workload> {
         op: Op::Write,
         prio: Prio::Normal,
         flow: 0,
+        hint: 0,
     });
     Box::new(List::new(name, requests.collect()).unwrap())
 }
@@ -98,7 +99,7 @@ fn flushes_belong_to_their_part() {
                 // Every third is a flush, beginning with the first.
                 let (op, offset, len) =
                     if i % 3 == 0 { (Op::Flush, 0, 0) } else { (Op::WriteFua, 4096 * i, 512) };
-                Request { at, offset, len, op, prio: Prio::Normal, flow: 0 }
+                Request { at, offset, len, op, prio: Prio::Normal, flow: 0, hint: 0 }
             };
             let list = List::new(&part.workload, (0..n).map(request).collect()).unwrap();
             Ok(Box::new(list) as Box<dyn Workload>)
@@ -139,6 +140,63 @@ fn a_part_is_folded_into_the_addresses_that_it_may_have() {
     let expected = (0..100).map(|i| i % 50 % 20 * 4096);
     assert_eq!(near.iter().map(|r| r.offset).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     assert!(mixed.about().notes[0].contains("modulo 80KiB"), "{:?}", mixed.about().notes);
+}
+
+/// A part of 50 pages of 4 KiB has one hint, or one for each region of its own addresses. All that
+/// changes or repeats a part, and all that merges it, keeps them.
+#[test]
+fn a_part_has_hints_by_region() {
+    let hints = |keys: &str| {
+        let text =
+            format!("{HEAD}[[part]]\nworkload = \"3/1\"\n[[part]]\nworkload = \"100/10\"\n{keys}");
+        let mixed = open(&text).unwrap();
+        let all = drain(&mut *mixed.open().unwrap()).unwrap();
+        assert!(all.iter().all(|r| r.offset >= 1 << 20 || r.hint == 0), "another part has none");
+        let far = all.into_iter().filter(|r| r.offset >= 1 << 20);
+        far.map(|r| ((r.offset - (1 << 20)) / 4096, r.hint)).collect::<Vec<_>>()
+    };
+    let pages = |n: u64| (0..n).map(|i| i % 50);
+    let all = |n, hint: fn(u64) -> u8| pages(n).map(|p| (p, hint(p))).collect::<Vec<_>>();
+    assert_eq!(hints(""), all(100, |_| 0));
+    assert_eq!(hints("hint = 255\n"), all(100, |_| 255));
+    assert_eq!(hints("hint = 7\nqueue-depth = 4\n"), all(100, |_| 7));
+    let regions = "hint = [{ below = \"40KiB\", hint = 1 }, { below = \"80KiB\", hint = 9 }]\n";
+    let by_region = |p: u64| [1, 9, 0][(p / 10).min(2) as usize];
+    assert_eq!(hints(regions), all(100, by_region));
+    assert_eq!(hints(&format!("{regions}repeat = 2\n")), all(200, by_region));
+    // A region is one of the addresses that are left.
+    let wrapped = hints(&format!("{regions}wrap = \"60KiB\"\n"));
+    assert!(wrapped.iter().all(|(p, hint)| *p < 15 && *hint == [1, 9][usize::from(*p >= 10)]));
+    let rest = "hint = [{ below = \"40KiB\", hint = 1 }, { hint = 2 }]\n";
+    assert_eq!(hints(rest), all(100, |p| if p < 10 { 1 } else { 2 }));
+}
+
+#[test]
+fn a_wrong_hint_is_named_with_its_line() {
+    for (hint, words) in [
+        ("256", "256 is not a hint"),
+        ("-1", "-1 is not a hint"),
+        ("1.0", "1.0 is not a hint"),
+        ("\"1\"", "is not a hint"),
+        ("[]", "[] is not a hint"),
+        ("[1]", "1 is not a region"),
+        ("[{ below = \"1MiB\" }]", "is not a region"),
+        ("[{ below = 4096, hint = 1 }]", "is not a region"),
+        ("[{ below = \"0B\", hint = 1 }]", "is not a region"),
+        ("[{ below = \"1 foot\", hint = 1 }]", "`below`"),
+        ("[{ below = \"1MiB\", hint = 256 }]", "256 is not a hint"),
+        ("[{ above = \"1MiB\", hint = 1 }]", "is not a region"),
+        (
+            "[{ below = \"2MiB\", hint = 1 }, { below = \"2MiB\", hint = 2 }]",
+            "below 2MiB lies within",
+        ),
+        ("[{ hint = 1 }, { hint = 2 }]", "lies within"),
+    ] {
+        let e = open(&format!("{HEAD}[[part]]\nworkload = \"9/9\"\n\nhint = {hint}\n")).err();
+        let e = e.unwrap_or_else(|| panic!("{hint} is accepted"));
+        assert!(e.contains("mix.toml:5: `hint` of part 1") && e.contains(words), "{hint}: {e}");
+        assert!(e.contains("expected a hint from 0 (none) to 255"), "{e}");
+    }
 }
 
 #[test]
@@ -206,6 +264,10 @@ fn other_parts_other_digests() {
         format!("{base}begins = \"1s\"\n"),
         format!("{base}priority = \"high\"\n"),
         format!("{base}wrap = \"64KiB\"\n"),
+        format!("{base}hint = 1\n"),
+        format!("{base}hint = 2\n"),
+        format!("{base}hint = [{{ below = \"8KiB\", hint = 1 }}]\n"),
+        format!("{base}hint = [{{ below = \"8KiB\", hint = 1 }}, {{ hint = 2 }}]\n"),
         format!("{base}queue-depth = 4\n"),
         format!("{base}queue-depth = 4\nuntil = \"1s\"\n"),
         format!("{base}{base}"),

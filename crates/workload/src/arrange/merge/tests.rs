@@ -13,7 +13,7 @@ fn random(seed: u64, name: &str, n: usize) -> Vec<Request> {
         let (offset, len) = (u64::from(rng.below(1 << 22)) * 512, 512 << rng.below(6));
         let op = [Op::Read, Op::Write, Op::WriteFua, Op::Flush][rng.below(4) as usize];
         let (offset, len) = if op == Op::Flush { (0, 0) } else { (offset, len) };
-        Request { at: Time::from_ns(at), offset, len, op, prio: Prio::Normal, flow: 0 }
+        Request { at: Time::from_ns(at), offset, len, op, prio: Prio::Normal, flow: 0, hint: 0 }
     };
     let mut requests: Vec<Request> = (0..n).map(&mut request).collect();
     let first = requests[0].at - Time::ZERO;
@@ -132,6 +132,7 @@ fn what_cannot_be_merged_is_refused() {
             op: Op::Read,
             prio: Prio::Normal,
             flow: 0,
+            hint: 0,
         };
         MergedPart::new(list("far", &[request]))
     };

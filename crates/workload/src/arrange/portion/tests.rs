@@ -6,7 +6,7 @@ use kernel::{Prio, Rng, Time};
 const PAGE: u64 = 4096;
 
 fn request(op: Op, offset: u64, len: u32) -> Request {
-    Request { at: Time::ZERO, offset, len, op, prio: Prio::Normal, flow: 0 }
+    Request { at: Time::ZERO, offset, len, op, prio: Prio::Normal, flow: 0, hint: 0 }
 }
 
 fn portion(all: &[Request], of: u32, seed: u64, pages: u32) -> Portion {

@@ -15,7 +15,7 @@ fn random(seed: u64, n: usize) -> Vec<Request> {
         let (offset, len) = (u64::from(rng.below(1 << 22)) * 512, 512 << rng.below(13));
         let op = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua][rng.below(5) as usize];
         let (offset, len) = if op == Op::Flush { (0, 0) } else { (offset, len) };
-        Request { at: Time::from_ns(at), offset, len, op, prio: Prio::Normal, flow: 0 }
+        Request { at: Time::from_ns(at), offset, len, op, prio: Prio::Normal, flow: 0, hint: 0 }
     });
     requests.collect()
 }
@@ -157,7 +157,15 @@ fn flushes_stay_flushes_whatever_is_done() {
 }
 
 fn write(ns: u64, offset: u64) -> Request {
-    Request { at: Time::from_ns(ns), offset, len: 512, op: Op::Write, prio: Prio::Normal, flow: 0 }
+    Request {
+        at: Time::from_ns(ns),
+        offset,
+        len: 512,
+        op: Op::Write,
+        prio: Prio::Normal,
+        flow: 0,
+        hint: 0,
+    }
 }
 
 #[test]

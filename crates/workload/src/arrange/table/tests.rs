@@ -11,6 +11,7 @@ struct Memory {
     offset: Vec<u64>,
     size: Vec<u64>,
     prio: Option<Vec<u8>>,
+    hint: Option<Vec<u8>>,
     device: Option<Vec<u32>>,
     flow: Option<Vec<u32>>,
     piece: usize,
@@ -41,6 +42,7 @@ impl Pieces for Walk {
             offset: &t.offset[range.clone()],
             size: &t.size[range.clone()],
             prio: t.prio.as_ref().map(|c| &c[range.clone()]),
+            hint: t.hint.as_ref().map(|c| &c[range.clone()]),
             device: t.device.as_ref().map(|c| &c[range.clone()]),
             flow: t.flow.as_ref().map(|c| &c[range.clone()]),
         })
@@ -52,6 +54,10 @@ fn op(i: u64) -> u8 {
     (i % 5) as u8
 }
 
+fn hint(i: u64) -> u8 {
+    (i * 37 % 256) as u8
+}
+
 fn rows(n: u64, piece: usize) -> Memory {
     Memory {
         time: Some((0..n).map(|i| 5_000 + i * 10_000).collect()),
@@ -60,6 +66,7 @@ fn rows(n: u64, piece: usize) -> Memory {
         offset: (0..n).map(|i| if op(i) == FLUSH { u64::MAX } else { i * 8192 }).collect(),
         size: (0..n).map(|i| if op(i) == FLUSH { 0 } else { 512 * (1 + i % 9) }).collect(),
         prio: Some((0..n).map(|i| u8::from(i % 5 == 0)).collect()),
+        hint: Some((0..n).map(hint).collect()),
         device: None,
         flow: None,
         piece,
@@ -92,6 +99,7 @@ fn rows_become_requests_whatever_the_pieces() {
                 let extent = if i % 5 == 3 { (0, 0) } else { (i * 8192, 512 * (1 + i % 9)) };
                 assert_eq!((r.offset, u64::from(r.len)), extent);
                 assert_eq!(r.prio == Prio::High, i % 5 == 0);
+                assert_eq!(r.hint, if i % 5 == 3 { 0 } else { hint(i) });
             }
         }
         let about = workload.about();

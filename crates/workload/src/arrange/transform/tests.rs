@@ -92,7 +92,7 @@ impl RequestSource for CutSource {
 /// A sector is read.
 fn bytes_at(offset: u64) -> Request {
     let (at, prio) = (kernel::Time::ZERO, kernel::Prio::Normal);
-    Request { at, offset, len: 512, op: Op::Read, prio, flow: 0 }
+    Request { at, offset, len: 512, op: Op::Read, prio, flow: 0, hint: 0 }
 }
 
 #[test]
@@ -193,6 +193,7 @@ fn alignment_finds_the_partition_of_63_sectors() {
         op: Op::Read,
         prio: kernel::Prio::Normal,
         flow: 0,
+        hint: 0,
     };
     seen.observe(&[at(63), at(63 + 8), at(63 + 800), at(0), at(5)]);
     seen.observe(&[Request { offset: 100, ..at(0) }]);

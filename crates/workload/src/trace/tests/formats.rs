@@ -407,7 +407,10 @@ fn columns_that_cannot_be_meant_are_refused_with_a_reason() {
         ("op=1,offset=1,size=4", "`offset=1` in the columns: this column is taken"),
         ("op=1,op=2,offset=3,size=4", "`op` stands in the columns twice"),
         ("op=1,offset=2:pages,size=3", "known are bytes, sectors and sizes such as 4KiB"),
-        ("op=1,offset=2,size=3,device=4:us", "a device, a process or a priority has no unit"),
+        (
+            "op=1,offset=2,size=3,device=4:us",
+            "a device, a process, a hint or a priority has no unit",
+        ),
         ("time=1:min,op=2,offset=3,size=4", "`min` is not a unit of time"),
         ("op=1:0,offset=2,size=3", "expected such as `op=2:0/1`"),
         ("op=1:0/0,offset=2,size=3", "the words must differ"),
@@ -416,7 +419,7 @@ fn columns_that_cannot_be_meant_are_refused_with_a_reason() {
         ("op=1:0/1/2/3/4/5,offset=2,size=3", "expected such as `op=2:0/1`"),
         (
             "lba=1,op=2,offset=3,size=4",
-            "`lba` is not one of time, op, offset, size, device, process and prio",
+            "`lba` is not one of time, op, offset, size, device, process, hint and prio",
         ),
     ];
     for (text, words) in cases {

@@ -2,6 +2,7 @@
 
 mod bad;
 mod formats;
+mod hints;
 mod kinds;
 mod mutated;
 mod real;

@@ -1,0 +1,23 @@
+//! Family separation: to which stream does a page go?
+
+use ftl::{Deaths, PageCtx, Separation, StreamSpec};
+use nand::BlockId;
+use std::sync::Arc;
+
+crate::family::family! { $
+    /// Family separation.
+    SeparationPolicy: Separation {
+        sepgc: sepgc::SepGc,
+        shared: shared::Shared,
+    }
+    fn streams(&self) -> Vec<StreamSpec>;
+    fn stream(&mut self, page: &PageCtx) -> u8;
+    fn isolates(&self) -> bool;
+    fn follows(&self) -> bool;
+    fn on_placed(&mut self, page: &PageCtx, stream: u8);
+    fn on_opened(&mut self, block: BlockId, stream: u8, clock: u32);
+    fn on_collected(&mut self, block: BlockId, stream: u8, clock: u32);
+    fn wants_future(&self) -> bool;
+    fn foresee(&mut self, future: Arc<Deaths>);
+    fn dram_bytes(&self) -> u64;
+}
