@@ -228,7 +228,7 @@ class Seen:
 
 
 class Shown:
-    """What people see of experiments. Runs are made once for all of them."""
+    """Experiments as people see them. Runs are made once for all of them."""
 
     def __init__(self, place: Path) -> None:
         self.place = place

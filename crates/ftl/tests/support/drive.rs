@@ -18,9 +18,9 @@ use nand::{
 use std::collections::VecDeque;
 
 /// A structural check looks at every page of a drive. A drive of fewer pages is checked after each step, a
-/// larger one after one step in several, and after one in [`MOST_STEPS`] at least: damage to the structure
-/// stays, so a later check finds it.
+/// larger one after one step in several: damage to the structure stays, so a later check finds it.
 const PAGES_OF_EACH_STEP: u32 = 48;
+/// The largest drive is checked after one step in this number.
 const MOST_STEPS: u32 = 12;
 
 /// The fault, in words.
