@@ -76,7 +76,7 @@ typedef struct floatgate_request {
     uint64_t token;   /* the completion has it */
     uint32_t op;      /* enum floatgate_op */
     uint8_t flow;     /* the number of its flow, from 0 */
-    uint8_t hint;     /* what the host says of its data; no policy of this version reads it */
+    uint8_t hint;     /* about the data of a write, 1 to 255; 0: none */
     uint8_t urgent;   /* 1: high priority */
     uint8_t reserved; /* 0 */
 } floatgate_request;

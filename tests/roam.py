@@ -41,6 +41,10 @@ BASE_SECONDS = 3.0
 SECONDS_A_PAGE = 200e-6
 """Processor time for each page that is written beforehand, requested or moved: a hundred times the
 time of a page operation."""
+AGED_PAGES = 64 << 17
+"""The most pages that ageing of a small drive writes: 64 stretches (`precondition.rs`)."""
+SECONDS_AN_AGED_PAGE = 4e-6
+"""Processor time for each of them and for the pages that move for it, which can be forty."""
 HANG = 120
 """Processor seconds after which a run is ended."""
 
@@ -667,6 +671,13 @@ def work(result: Result) -> int:
     return int(moved + 4 * whole_drive + 4 * data["host"]["all"]["requests"])
 
 
+def ageing(result: Result) -> float:
+    """Processor seconds that ageing may take before the run; no result has its number of pages."""
+    if result.data["provenance"]["config"]["precondition"]["age"] == "none":
+        return 0
+    return SECONDS_AN_AGED_PAGE * AGED_PAGES
+
+
 def once(draw: Draw, drive: Path, workload: str, cache: str) -> str:
     """One run, as text that is equal for equal runs."""
     os.environ["FLOATGATE_CACHE"] = cache
@@ -675,7 +686,7 @@ def once(draw: Draw, drive: Path, workload: str, cache: str) -> str:
     spent = time.process_time() - before
     for fault in faults(result, draw):
         raise AssertionError(fault)
-    allowed = BASE_SECONDS + SECONDS_A_PAGE * work(result)
+    allowed = BASE_SECONDS + SECONDS_A_PAGE * work(result) + ageing(result)
     if spent > allowed:
         raise TimeoutError(f"{spent:.1f} s of processor time; {allowed:.1f} s are allowed")
     return json.dumps({key: value for key, value in result.data.items() if key != "timing"})

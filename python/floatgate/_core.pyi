@@ -229,7 +229,7 @@ class Access:
         """The number of the request's flow; 0 where there are none."""
     @property
     def hint(self) -> int:
-        """The hint of the request about its data, 0 to 255; 0 is none."""
+        """The hint of the request about its data, 1 to 255; 0 without one."""
     @property
     def waiting(self) -> int:
         """Page operations of the host in the drive, waiting or running."""
@@ -680,7 +680,7 @@ class SessionBase:
             length: Bytes: at most 1 GiB, of a trim less than 4 GiB; 0 for a flush.
             at: The earliest arrival in ns; None: as soon as possible.
             token: The completion has it; 0 to 2^64 - 1.
-            hint: What the host says of its data, 0 to 255. No policy of this version reads it.
+            hint: A hint about the data of a write, 1 to 255; 0 without one.
             flow: The number or the name of its flow; None: the first.
             prio: Whether it has high priority.
 

@@ -50,6 +50,6 @@ def tried(*settings: str) -> dict[str, Any]:
         progress=None,
         rows=None,
         tables=(),
-        finder=cast(Any, None),  # Nobody asks it: there are only built-in policies.
+        finder=cast(Any, None),  # Never called: there are only built-in policies.
     )
     return dict(json.loads(text))

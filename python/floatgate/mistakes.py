@@ -14,7 +14,7 @@ SHAPES_RESULTS = False
 
 
 class UnknownNameError(InputError):
-    """A name that there is not: of a drive, a policy, a measure, a command, an option."""
+    """An unknown name: of a drive, a policy, a measure, a command, an option."""
 
     code = "input::unknown-name"
 

@@ -26,7 +26,7 @@ def colour_wanted() -> bool:
 def page_width() -> int:
     """Columns of a page: those of the terminal, from 60 to 200; 80 where there is none.
 
-    As everywhere, the environment's `COLUMNS` says it too.
+    As everywhere, the environment variable `COLUMNS` overrides the terminal.
     """
     return max(LEAST_WIDTH, min(terminal_width(), MOST_WIDTH))
 
@@ -149,7 +149,7 @@ _TIMES = (
 
 
 def three(value: float) -> str:
-    """Three digits that count, and no less than the whole part."""
+    """Three significant digits, but at least the whole part."""
     if isinstance(value, int) or value == 0 or value >= 99.95:
         return f"{value:.0f}"
     return f"{value:.{2 if value < 9.995 else 1}f}"
@@ -173,7 +173,7 @@ def hanging(label: str, text: str, room: int | None = None) -> str:
 
 
 def filled(text: str, room: int, first: str = "", later: str = "") -> str:
-    """A paragraph on lines of this width. No word is split, and no number left by its unit.
+    """A paragraph on lines of this width. No word is split, and no number is parted from its unit.
 
     >>> print(filled("it took 12 ms for 4.00 KiB", 12))
     it took

@@ -1,10 +1,10 @@
-//! The time that a session took, for the part of a result that says so.
+//! The time that a session took, for its result.
 
 use rustix::time::{ClockId, clock_gettime};
 use ssd::WallTimes;
 use std::time::{Duration, Instant};
 
-/// Runs since a drive was asked for.
+/// A clock that runs since a drive was requested.
 pub(crate) struct SessionClock {
     start: Instant,
     ready: Instant,
@@ -17,12 +17,12 @@ impl SessionClock {
         Self { start: now, ready: now, cpu: of_this_process() }
     }
 
-    /// The drive is filled and aged.
+    /// Notes that the drive is filled and aged.
     pub(crate) fn ready(self) -> Self {
         Self { ready: Instant::now(), ..self }
     }
 
-    /// Until now. The time of the processor is that of the whole program.
+    /// The times until now. The processor time is that of the whole program.
     pub(crate) fn times(&self) -> WallTimes {
         WallTimes {
             wall: self.start.elapsed().as_secs_f64(),

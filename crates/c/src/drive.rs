@@ -8,7 +8,7 @@ use std::path::Path;
 /// Larger settings files are mistakes.
 const LARGEST: u64 = 1 << 20;
 
-/// The drive of this name under settings and policies, or every mistake in words.
+/// The drive of this name under settings and policies, or every mistake as a message.
 pub(crate) fn load(
     name: &str,
     set: &[String],

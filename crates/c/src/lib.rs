@@ -53,7 +53,7 @@ pub enum Status {
     Internal = 9,
 }
 
-/// A failure: its code and its words.
+/// A failure: its code and its message.
 pub(crate) struct Failure(Status, String);
 
 type Outcome = Result<(), Failure>;
@@ -112,7 +112,7 @@ pub struct FloatgateRequest {
     pub op: u32,
     /// The number of its flow.
     pub flow: u8,
-    /// The hint of the host about its data.
+    /// The hint about the data of a write; 0: none.
     pub hint: u8,
     /// 1: high priority.
     pub urgent: u8,
@@ -136,7 +136,7 @@ thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Keeps the words of a failure for this thread, and returns its code.
+/// Keeps the message of a failure for this thread, and returns its code.
 fn failed(Failure(status, words): Failure) -> c_int {
     let words = CString::new(words.replace('\0', "\\0")).unwrap_or_default();
     // A thread that is ending has no place for it any more.
@@ -353,7 +353,8 @@ unsafe fn read(options: &FloatgateOptions) -> Result<Asked, Failure> {
 
 fn open(name: &str, asked: Asked) -> Result<HeldSession, Failure> {
     let Asked { mut settings, policies, flows, record, seed } = asked;
-    // Requests arrive when they come, under any preset; a setting that contradicts this is refused.
+    // Requests arrive when they are submitted, under any preset; a setting that contradicts this is
+    // refused.
     settings.splice(..0, ["host.mode=timestamps".to_owned(), "host.speed=1.0".to_owned()]);
     let mut drive = drive::load(name, &settings, &policies, seed)
         .map_err(|words| Failure(Status::Drive, words))?;
@@ -570,7 +571,7 @@ pub unsafe extern "C" fn floatgate_result_json(
 mod tests {
     use super::*;
 
-    /// Nobody knows how to make the engine panic from outside, so the panic is planted.
+    /// No known input makes the engine panic, so the panic is planted.
     #[test]
     fn a_panic_is_an_error_and_ends_the_session() {
         let settings =

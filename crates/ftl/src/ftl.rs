@@ -36,6 +36,12 @@ pub(crate) struct Answers {
     pub(crate) urgent: Option<StreamId>,
     /// Pages may go to any plane.
     pub(crate) anywhere: bool,
+    /// The share of garbage above which a plane collects with each write; 0: never.
+    pub(crate) garbage: f64,
+    /// Writes open the free block with the least wear.
+    pub(crate) least_worn: bool,
+    /// Somebody wants to know when a page of the host has its slot.
+    pub(crate) notes_writes: bool,
     pub(crate) separation: Separated,
 }
 
@@ -97,6 +103,9 @@ impl<K: PolicyTypes> Ftl<K> {
             // One set of dies takes all pages, under any names of its planes.
             anywhere: policies.placement.is_free()
                 || (geometry.sets() == 1 && !geometry.superblocks().are_blocks()),
+            garbage: 0.0,
+            least_worn: false,
+            notes_writes: separation.follows,
             separation,
         };
         let mut array = Array::new(geometry, config.layouts.clone());
@@ -125,6 +134,23 @@ impl<K: PolicyTypes> Ftl<K> {
             answers,
             policies,
             config,
+        }
+    }
+
+    /// From now on a plane collects a block with each write of the host, while more than this share of its
+    /// written slots holds nothing valid.
+    pub fn collect_garbage_above(&mut self, share: f64) {
+        self.answers.garbage = share;
+        self.answers.notes_writes = true;
+    }
+
+    /// From now on a stream without a choice of its own opens the free block with the least wear.
+    pub fn open_least_worn(&mut self) {
+        self.answers.least_worn = true;
+        for stream in &mut self.space.demands.streams {
+            if stream.pick == FreePick::Oldest {
+                stream.pick = FreePick::LeastWorn;
+            }
         }
     }
 
@@ -197,6 +223,9 @@ impl<K: PolicyTypes> Ftl<K> {
         let geometry = self.config.geometry;
         policies.each(|w| w.attach(&geometry, self.config.logical_pages));
         self.space.demands.streams = streams(&mut policies, &geometry).0;
+        if self.answers.least_worn {
+            self.open_least_worn();
+        }
         self.ages.begin_run();
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);

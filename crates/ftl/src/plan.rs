@@ -82,10 +82,10 @@ pub enum StreamClass {
     Own,
     /// Writes of the host.
     Host,
-    /// What moves. Collection may open its reserve for it.
+    /// Moved pages. Collection may open its reserve for them.
     Moves,
-    /// Writes of the host and what moves, in the same blocks. Collection may open its reserve for it, and
-    /// the host waits until that is there again.
+    /// Writes of the host and moved pages, in the same blocks. Collection may open its reserve for them,
+    /// and the host waits until that is there again.
     Both,
 }
 
@@ -157,7 +157,7 @@ pub enum Dest {
 }
 
 impl Dest {
-    /// Where the separation policy says.
+    /// The stream that the separation policy chooses.
     pub const MOVES: Self = Self::Stream(StreamId::GC);
 
     /// The stream of pages that go there, as far as the destination says it.

@@ -811,8 +811,9 @@ fn what_is_programmed_together_has_the_finest_level_of_all() {
         let mut ftl = halves(8, Asking(asked));
         let lpns = [0, 1].map(Lpn::from_u32);
         let (waiting, idle) = (Waiting::nothing(1), BitSet::new(1));
-        let program =
-            ftl.write_unit(&lpns, HostTag::default(), &waiting, &idle, NOW).expect("room");
+        let program = ftl
+            .write_unit(&lpns.map(|lpn| (lpn, HostTag::default())), &waiting, &idle, NOW)
+            .expect("room");
         let slots: Vec<Ppn> = program.slots.expect("slots").iter().collect();
         let slots: [Ppn; 2] = slots.try_into().expect("two slots");
         for (lpn, slot) in lpns.into_iter().zip(slots) {

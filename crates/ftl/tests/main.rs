@@ -13,6 +13,7 @@ mod plans;
 mod pools;
 mod power_cut;
 mod saved;
+mod separation;
 mod support;
 mod throwaway;
 mod units;

@@ -27,7 +27,7 @@ pub struct Agenda {
     /// The root: it is not far.
     first: u64,
     plans: Vec<Plan>,
-    /// Of each place the actor whose it is.
+    /// The actor of each place.
     holders: Vec<u32>,
     /// The actor that was set last, and its time; none, if that was cleared.
     last: u32,
@@ -37,7 +37,7 @@ pub struct Agenda {
     sequence: u32,
     /// The sequence ends before.
     sequence_end: u32,
-    /// From this time since the base on, keys tell times apart no more.
+    /// The time since the base from which keys no longer distinguish times.
     far: u64,
     /// The least key of that time.
     far_key: u64,
@@ -139,7 +139,7 @@ impl Agenda {
         self.replay(place, since << self.order_bits | order);
     }
 
-    /// The same where that lies before the base or far behind it, or the sequence has come to its end.
+    /// The same if the time lies before the base or far behind it, or if the sequence is used up.
     #[cold]
     fn set_apart(&mut self, actor: usize) {
         if self.plans[actor].time < self.base || self.sequence == self.sequence_end {
@@ -284,7 +284,7 @@ impl Agenda {
         }
     }
 
-    /// All that is pending lies where keys tell times apart no more, or nothing is pending.
+    /// Everything pending lies where keys no longer distinguish times, or nothing is pending.
     #[cold]
     fn look_far(&mut self, best: u64) {
         if best != NEVER {

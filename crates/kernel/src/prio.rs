@@ -7,7 +7,7 @@ pub enum Prio {
     /// Everything that nobody marked.
     #[default]
     Normal,
-    /// Served first by order policies that look at priorities.
+    /// Served first by order policies that use priorities.
     High,
 }
 

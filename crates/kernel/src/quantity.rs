@@ -18,7 +18,8 @@ impl std::error::Error for QuantityError {}
 pub(crate) struct QuantityKind {
     /// Every unit and its size. The first that suits a quantity is the one that it is shown in.
     pub(crate) units: &'static [(&'static str, u64)],
-    /// Shown with decimals, in a unit that it is at least one of; else in one that divides it.
+    /// Whether quantities are shown with decimals, in a unit that they are at least one of. If not,
+    /// they are shown in a unit that divides them.
     pub(crate) decimal: bool,
     /// The unit, with its size, of values that no unit suits.
     pub(crate) otherwise: (&'static str, u64),
@@ -67,7 +68,7 @@ impl QuantityKind {
     fn meant(&self, word: &str) -> Option<&'static str> {
         let lower = word.to_lowercase();
         let names = || self.units.iter().map(|(name, _)| *name);
-        // Of several the first is meant: binary sizes stand ahead of decimal ones.
+        // If several match, the first is meant: binary sizes come before decimal ones.
         let begins = names().rev().filter(|name| lower.starts_with(&name.to_lowercase()));
         let whole = begins.max_by_key(|name| name.len());
         let begun = || names().find(|name| name.to_lowercase().starts_with(&lower));

@@ -203,7 +203,7 @@ impl TimeSum {
         self.0 as f64 * 1e-9
     }
 
-    /// The sum divided by `n`, in nanoseconds; zero where `n` is.
+    /// The sum divided by `n`, in nanoseconds; zero if `n` is zero.
     pub fn mean_ns(self, n: u64) -> f64 {
         if n == 0 { 0.0 } else { self.0 as f64 / n as f64 }
     }

@@ -39,7 +39,7 @@ impl WallClock {
         }
     }
 
-    /// It is this simulated time now.
+    /// Sets the simulated time at an instant.
     pub(crate) fn set(&mut self, wall: Instant, now: Time) {
         self.since = Some((wall, now));
     }
@@ -51,7 +51,7 @@ impl WallClock {
         Some(at + Dur::ns(passed as u64))
     }
 
-    /// When it is this simulated time.
+    /// The instant of a simulated time.
     pub(crate) fn wall_of(&self, at: Time) -> Option<Instant> {
         let (then, since) = self.since.filter(|_| self.is_real())?;
         if at <= since {

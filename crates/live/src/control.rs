@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The schema of answers.
 pub(crate) const SCHEMA: &str = "floatgate.live/1";
-/// A line is no longer than this.
+/// The greatest length of a line.
 const LONGEST: usize = 4096;
 /// Spare below this share of the initial spare, in percent, is a warning.
 const SPARE_THRESHOLD: u64 = 10;
@@ -61,12 +61,12 @@ impl Line {
         Self { stream, input: Vec::new(), out: Vec::new(), over: false }
     }
 
-    /// Whether a whole line is here already, for which nothing need be waited for.
+    /// Whether a whole line has already come, so that no wait is needed.
     pub(crate) fn is_ready(&self) -> bool {
         self.input.contains(&b'\n')
     }
 
-    /// The next line that was said.
+    /// The next complete line.
     pub(crate) fn hear(&mut self) -> Option<Vec<u8>> {
         loop {
             if let Some(end) = self.input.iter().position(|&b| b == b'\n') {
@@ -126,7 +126,7 @@ fn latency(histogram: &Histogram) -> Value {
     json!({ "mean": p.mean, "p50": p.p50, "p99": p.p99, "p99_9": p.p99_9, "max": p.max })
 }
 
-/// How the drive stands. Everything counts from the start of the server.
+/// The status of the drive. Everything counts from the start of the server.
 pub(crate) fn status(core: &Core, wall: Duration) -> Value {
     let (sim, drive) = (core.session().sim(), core.session().drive());
     let (stats, standing) = (sim.stats(), core.session().standing());
@@ -163,7 +163,7 @@ pub(crate) fn status(core: &Core, wall: Duration) -> Value {
     })
 }
 
-/// The page that drives keep of their health, under the names that nvme-cli prints as JSON.
+/// The page on a drive's health, under the names that nvme-cli prints as JSON.
 pub(crate) fn smart(core: &Core) -> Value {
     let (sim, drive) = (core.session().sim(), core.session().drive());
     let (stats, standing) = (sim.stats(), core.session().standing());

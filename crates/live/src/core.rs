@@ -29,7 +29,7 @@ pub(crate) struct Finished {
     pub(crate) who: Who,
     pub(crate) command: NbdCommand,
     pub(crate) outcome: Result<(), Errno>,
-    /// When it was done, in simulated time, and when it came; not, if no time passed for it.
+    /// When it was done and when it came, in simulated time. `None` if no time passed for it.
     pub(crate) at: Option<(Time, Time)>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Health {
     /// Reads that failed because a fault was planted.
     pub(crate) media_errors: u64,
     pub(crate) power_cuts: u64,
-    /// Commands that found no room on the host.
+    /// Commands for which the host had no space.
     pub(crate) host_full: u64,
 }
 
@@ -60,10 +60,10 @@ pub(crate) struct Core {
     session: Session,
     pub(crate) versions: DriveData,
     recording: RequestRecording,
-    /// The recording could not be written on: it ends before the run does.
+    /// Why the recording could not be continued; it then ends before the run does.
     pub(crate) unrecorded: Option<io::Error>,
     jobs: Slab<Job>,
-    /// Requests inside the drive, by the low half of their numbers, and whose they are.
+    /// Requests inside the drive, by the low half of their numbers, and the job of each.
     parts: FxHashMap<u32, usize>,
     /// Requests so far.
     serial: u64,
@@ -114,9 +114,9 @@ impl Core {
         }
     }
 
-    /// Brings the drive to the state at the end of an earlier server: its requests come again.
-    /// `report` hears now and then how many requests have, and stops it by answering `false`.
-    /// Returns how many they were.
+    /// Brings the drive to its state at the end of an earlier server by replaying the requests.
+    /// `report` is called now and then with the number of requests so far, and stops the replay by
+    /// answering `false`. Returns the number of requests.
     pub(crate) fn recover(
         &mut self,
         earlier: &Earlier,
@@ -152,7 +152,7 @@ impl Core {
         !self.jobs.is_empty()
     }
 
-    /// Whether there is room for another command.
+    /// Whether there is space for another command.
     pub(crate) fn has_room(&self) -> bool {
         self.session.has_room() || self.worn
     }
@@ -391,7 +391,7 @@ impl Core {
         self.settle();
     }
 
-    /// A fault was planted or removed.
+    /// Records that a fault was planted or removed.
     pub(crate) fn note(&mut self, what: &str) {
         if self.unrecorded.is_none()
             && let Err(e) = self.recording.note(self.now(), what)
@@ -438,7 +438,7 @@ mod tests {
     const PAGE: u64 = 4096;
     const NOTHING: u64 = u64::MAX;
 
-    /// A store that has no room for one page, as long as that is so.
+    /// A store that has no space for one page, as long as `full` names it.
     struct Tight {
         pages: Memory,
         full: Arc<AtomicU64>,
@@ -545,7 +545,7 @@ mod tests {
         }
     }
 
-    /// Data that a buffer has accepted is kept until there is room; meanwhile writes are refused
+    /// Data that a buffer has accepted is kept until there is space; meanwhile writes are refused
     /// before the drive sees them, so that nothing piles up.
     #[test]
     fn what_the_host_has_no_room_for_waits_and_does_not_grow() {

@@ -92,7 +92,7 @@ enum Fault {
     LostWrite(u64),
     /// A flush is answered and does nothing.
     NoFlush,
-    /// A write that is to survive is one that is not.
+    /// A write that must survive is treated as one that need not.
     NoFua,
 }
 
@@ -128,7 +128,7 @@ impl ByteStore for Lossy {
 /// The possible contents of one sector: its versions in the order in which they were sent; 0 is nothing.
 struct History {
     versions: Vec<u64>,
-    /// Of these the last that must have survived, and the last that was answered.
+    /// The last of these that must have survived, and the last that was answered.
     safe: usize,
     answered: usize,
 }
@@ -239,7 +239,8 @@ impl Scenario {
         }
     }
 
-    /// One step: a command comes, or the next event of the drive. Whether there was anything.
+    /// Takes one step: a command comes, or the next event of the drive. Returns whether there was
+    /// one.
     fn step(&mut self) -> bool {
         if self.inside.len() < DEPTH && self.sent < COMMANDS {
             self.send();
@@ -291,8 +292,8 @@ impl Scenario {
     }
 }
 
-/// Cuts after each step of a scenario: their number, and the finding of the first that found
-/// anything.
+/// Cuts the power after each step of a scenario. Returns the number of cuts, and the first error
+/// that one found.
 fn cut_everywhere(settings: &[&str], keeps_answered: bool, fault: Fault) -> (u64, Option<String>) {
     let drive = drive(settings);
     let mut whole = Scenario::new(&drive, fault);

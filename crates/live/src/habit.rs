@@ -4,8 +4,8 @@
 //!
 //! A client shows it by its bursts: the commands between two answers. One that keeps 32 inside
 //! sends one after each answer, one that works in batches sends 32 when all are answered. So it
-//! asks again as soon as the requests inside leave space for another such burst. Nobody who let a
-//! wait expire is waited for until it has asked in time again.
+//! asks again as soon as the requests inside leave space for another such burst. After a wait for a
+//! client has expired, no other begins until the client has asked in time again.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ pub(crate) struct Habit {
 }
 
 impl Habit {
-    /// It has sent a command; this is the number inside now.
+    /// Notes that the client sent a command; `inside` is the number inside now.
     pub(crate) fn asks(&mut self, inside: u32, now: Instant) {
         if self.burst == 0 {
             self.in_time = self.answered.is_some_and(|at| now.duration_since(at) <= GRACE);
@@ -54,7 +54,7 @@ impl Habit {
         self.answered.filter(|_| asks).map(|at| at + GRACE)
     }
 
-    /// It was waited for and did not ask.
+    /// Notes that the client was waited for and did not ask.
     pub(crate) fn let_expire(&mut self, inside: u32) {
         self.refills = None;
         self.depth = inside;
@@ -105,8 +105,8 @@ mod tests {
         }
     }
 
-    /// A client that sent batches of 32 and then keeps 32 inside is waited for once it has shown it, and
-    /// not when it sends batches again.
+    /// A client that sent batches of 32 and then keeps 32 inside is waited for once it has shown
+    /// that habit, and not when it sends batches again.
     #[test]
     fn a_client_may_change_its_habit() {
         let (mut habit, now) = (Habit::default(), Instant::now());

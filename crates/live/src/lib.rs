@@ -43,10 +43,10 @@ pub struct Options {
     pub address: Address,
     /// Addresses beyond loopback are allowed.
     pub insecure: bool,
-    /// The path of the socket by which it is watched and told things; beside that for clients, or
-    /// `floatgate-PORT.control` in the current folder, where none is named.
+    /// The path of the control socket. By default it lies beside the socket for clients, or is
+    /// `floatgate-PORT.control` in the current folder.
     pub control: Option<PathBuf>,
-    /// The file that keeps its data; memory, where there is none.
+    /// The file that keeps its data. Without it, memory keeps them.
     pub store: Option<PathBuf>,
     /// The file that keeps the requests.
     pub record: Option<PathBuf>,
@@ -69,7 +69,7 @@ pub enum Stage {
 /// Why a drive is not served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// A place that was named cannot be used.
+    /// A named file or socket cannot be used.
     #[error("{}: {}", path.display(), listen::said(source))]
     Place {
         /// The name that was given.
@@ -77,7 +77,7 @@ pub enum ServeError {
         /// The message of the system.
         source: io::Error,
     },
-    /// The address cannot be listened at.
+    /// The server cannot listen at the address.
     #[error("{address}: {}", listen::said(source))]
     Address {
         /// The name that was given.
@@ -93,7 +93,7 @@ pub enum ServeError {
     Socket(io::Error),
 }
 
-/// A store that was made just now, and goes unless a drive is served from it.
+/// A store that was just created. It is removed unless a drive is served from it.
 struct NewStore(Option<PathBuf>);
 
 impl Drop for NewStore {
@@ -104,7 +104,7 @@ impl Drop for NewStore {
     }
 }
 
-/// A server that has all its files and sockets, and no drive yet.
+/// A server that has all its files and sockets, but no drive yet.
 pub struct Ready {
     listener: Listener,
     control: Listener,
@@ -119,7 +119,7 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Takes every place that `options` name, or none.
+    /// Opens every file and socket that `options` name, or none.
     pub fn new(drive: &Drive, options: &Options) -> Result<Self, ServeError> {
         let place = |path: &PathBuf, source| ServeError::Place { path: path.clone(), source };
         let listener = match &options.address {
@@ -164,8 +164,8 @@ impl Ready {
         self.control.path().expect("it is a Unix socket")
     }
 
-    /// Serves a drive until `stop` is set or `report`, which hears now and then how far it has
-    /// come, answers `false`. Returns the result of the run, and the facts of its service.
+    /// Serves a drive until `stop` is set, or until `report` answers `false`. `report` is called
+    /// now and then with the progress. Returns the result of the run, and the facts of its service.
     ///
     /// # Errors
     /// The sockets cannot be waited for, or it was stopped before it found its state again.

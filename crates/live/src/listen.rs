@@ -1,4 +1,4 @@
-//! The source of clients: a Unix socket that nobody else may open, or an address.
+//! The source of clients: a Unix socket that only the user may open, or an address.
 
 use rustix::fs::{Mode, chmod};
 use rustix::net::{
@@ -61,7 +61,7 @@ fn make_way(path: &Path) -> io::Result<()> {
 }
 
 impl Listener {
-    /// A socket of this path, for nobody but the user.
+    /// A socket at this path that only the user may open.
     pub(crate) fn unix(path: &Path) -> io::Result<Self> {
         let length = path.as_os_str().len();
         if length > LONGEST {

@@ -27,7 +27,7 @@ const LARGEST_DRIVE: u64 = 1 << 20;
 /// Lines are handed over to the system in pieces of this size.
 const PIECE: usize = 1 << 16;
 
-/// The requests so far; they are kept in files if somebody wants it.
+/// The requests so far, kept in files if that was requested.
 pub(crate) struct RequestRecording {
     files: Option<Files>,
     /// Lines that were not handed over.
@@ -78,7 +78,7 @@ impl Earlier {
     }
 }
 
-/// A recording as a workload, at any rate.
+/// Opens a recording as a workload.
 fn trace_of(path: &Path) -> Result<Box<dyn Workload>, TraceError> {
     let format = Some("blkparse".parse().expect("it is a format"));
     let time_unit = Some("s".parse().expect("it is a unit"));
@@ -124,7 +124,7 @@ fn remove(paths: &[PathBuf]) {
     }
 }
 
-/// A path with an ending more.
+/// A path with an ending added.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name: OsString = path.into();
     name.push(ending);
@@ -137,7 +137,7 @@ impl RequestRecording {
         Self { files: None, text: String::new(), digest: Sha256::new(), lines: 0, name: None }
     }
 
-    /// New files; nothing is written over, and all are there or none.
+    /// Creates the files. Nothing is overwritten, and either all of them exist or none.
     pub(crate) fn create(path: &Path, drive: &Drive) -> Result<Self, (PathBuf, io::Error)> {
         let paths = [path.to_owned(), beside(path, ".toml"), beside(path, ".events")];
         let mut files = Vec::new();
@@ -181,8 +181,8 @@ impl RequestRecording {
         self.name.as_deref()
     }
 
-    /// An earlier one, which goes on: the requests in it, as far as its lines are whole. Its drive
-    /// must be the same, and it must be the recording that the store names (`known`).
+    /// Continues an earlier recording after its last whole line. Its drive must be the same, and it
+    /// must be the recording that the store names (`known`).
     pub(crate) fn resume(
         path: &Path,
         drive: &Drive,
@@ -192,7 +192,7 @@ impl RequestRecording {
         let fail = |place: &PathBuf, e: io::Error| (place.clone(), e);
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
         for place in &paths {
-            // A pipe in the place of one would be waited for.
+            // Opening a pipe in its place would wait.
             let is_file = std::fs::metadata(place).map_err(|e| fail(place, e))?.is_file();
             if !is_file {
                 return Err(fail(place, wrong("this is not a regular file".into())));
@@ -240,8 +240,8 @@ impl RequestRecording {
         Ok((recording, Earlier(earlier)))
     }
 
-    /// Goes on after the lines of an earlier one that are whole; returns the bytes of those. No more than
-    /// one is in memory, however long the recording is.
+    /// Goes on after the whole lines of an earlier recording, and returns their bytes. Only one
+    /// line is in memory at a time, however long the recording is.
     fn take_in(&mut self, trace: &File) -> io::Result<u64> {
         let mut reader = BufReader::with_capacity(PIECE, trace);
         let (mut line, mut whole) = (Vec::new(), 0);
@@ -257,7 +257,7 @@ impl RequestRecording {
         }
     }
 
-    /// A request that arrived at `at` by a connection.
+    /// Records a request that arrived at `at` by a connection.
     pub(crate) fn put(&mut self, at: Time, request: &Request, connection: u32) -> io::Result<()> {
         self.lines += 1;
         let (s, ns) = (at.as_ns() / 1_000_000_000, at.as_ns() % 1_000_000_000);
@@ -306,14 +306,14 @@ impl RequestRecording {
         Ok(())
     }
 
-    /// Something that was done through the control socket.
+    /// Records an action through the control socket.
     pub(crate) fn note(&mut self, at: Time, what: &str) -> io::Result<()> {
         let Some(files) = &mut self.files else { return Ok(()) };
         let line = serde_json::json!({ "at_ns": at.as_ns(), "event": what });
         files.events.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// The end, on the disk, as a result gives it.
+    /// Ends the recording on the disk. Returns its description for the result.
     pub(crate) fn finish(mut self) -> io::Result<About> {
         self.hand_over()?;
         let mut name = "live".to_owned();

@@ -200,7 +200,7 @@ impl<'a> NbdServer<'a> {
         }
     }
 
-    /// Serves until it is told to stop; `report` hears of its progress now and then.
+    /// Serves until it is told to stop; `report` is called with its progress now and then.
     pub(crate) fn run(
         mut self,
         report: &mut dyn FnMut(Progress) -> bool,
@@ -272,15 +272,15 @@ impl<'a> NbdServer<'a> {
         self.expired += u64::from(self.in_vain);
     }
 
-    /// Waits for clients as long as there is time, and takes in their messages; whether they sent
-    /// anything.
+    /// Waits for clients as long as there is time, and takes in their messages. Returns whether
+    /// they sent anything.
     fn listen(&mut self) -> Result<bool, ServeError> {
         let waiting = |line: &Line| line.is_ready() && !line.unsent();
         let pending: Vec<usize> =
             self.lines.iter().filter(|(_, line)| waiting(line)).map(|(key, _)| key).collect();
         let patience = if pending.is_empty() { self.patience() } else { Duration::ZERO };
         let (mut places, mut fds) = (Vec::new(), Vec::new());
-        // If there is no room for more, others wait outside.
+        // If there is no space for more, others wait outside.
         if self.clients.len() < MOST_CLIENTS {
             places.push(Place::Listener);
             fds.push(PollFd::new(&self.listener, PollFlags::IN));
@@ -377,7 +377,7 @@ impl<'a> NbdServer<'a> {
             client.broken = true;
         }
         if !events.intersects(PollFlags::IN | PollFlags::HUP) || client.deaf || client.broken {
-            // A client that was heard to its end and is gone takes no answer.
+            // A client that has hung up takes no answer.
             client.broken |= events.contains(PollFlags::HUP);
             return false;
         }
@@ -402,8 +402,8 @@ impl<'a> NbdServer<'a> {
 
     // ── Commands ────────────────────────────────────────────────────────────────────────────────
 
-    /// Takes in the complete commands of all clients, one of each in turn, so that none of them has all
-    /// the places in the drive; whether there was any.
+    /// Takes in the complete commands of all clients, one of each in turn, so that none of them has
+    /// all the places in the drive. Returns whether there was any.
     fn take_commands(&mut self) -> bool {
         let mut keys: Vec<usize> = self
             .clients
@@ -424,7 +424,7 @@ impl<'a> NbdServer<'a> {
         began
     }
 
-    /// Takes in the next command of a client; whether there may be another.
+    /// Takes in the next command of a client. Returns whether there may be another.
     fn take_command(&mut self, key: usize, began: &mut bool) -> bool {
         let client = &mut self.clients[key];
         while client.may_ask() && (self.core.has_room() || !client.decoder.is_ready()) {
@@ -562,7 +562,7 @@ impl<'a> NbdServer<'a> {
         Some(who.key)
     }
 
-    /// Clients that are through go, and those that take too long for their handshake.
+    /// Drops clients that have finished, and those whose handshake takes too long.
     fn part(&mut self) {
         if self.clients.is_empty() && self.lines.is_empty() {
             return;

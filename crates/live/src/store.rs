@@ -18,7 +18,8 @@ pub trait ByteStore: Send {
     fn zero(&mut self, offset: u64, len: u64) -> io::Result<()>;
     /// Returns when written data survives a loss of power of the host.
     fn sync(&mut self) -> io::Result<()>;
-    /// How far from `offset`, up to `end`, all is data or all reads as zero, and which.
+    /// Returns how far from `offset`, up to `end`, everything is data or everything reads as zero,
+    /// and which of the two it is.
     fn extent(&self, offset: u64, end: u64) -> (u64, bool);
 }
 

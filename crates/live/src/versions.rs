@@ -30,9 +30,9 @@ pub struct DriveData {
     waiting: u64,
     /// Pages whose safe data the store would not take, and the last command of that data.
     owed: FxHashMap<u32, u64>,
-    /// The store has changed since it was synchronised last.
+    /// Whether the store has changed since it was last synchronised.
     unsynced: bool,
-    /// It failed to, and nobody knows which of the changes it has.
+    /// Whether synchronising failed. It is then unknown which of the changes the store has.
     broken: bool,
 }
 
@@ -46,7 +46,7 @@ fn pages(page: u64, offset: u64, len: u64) -> impl Iterator<Item = (u32, u32, u3
 }
 
 impl DriveData {
-    /// For a drive with pages of this size.
+    /// The data of a drive with pages of this size.
     pub fn new(store: Box<dyn ByteStore>, page: u64) -> Self {
         let (newer, owed) = (FxHashMap::default(), FxHashMap::default());
         Self { store, page, newer, waiting: 0, owed, unsynced: false, broken: false }
@@ -100,7 +100,7 @@ impl DriveData {
         waiting.insert(at, newer);
     }
 
-    /// Waiting data of the pages that a range touches go where `gone` says so.
+    /// Drops the waiting data of the pages that a range touches, where `gone` is true.
     fn forget(&mut self, offset: u64, len: u64, gone: impl Fn(&Newer) -> bool) {
         let range = (offset / self.page) as u32..(offset + len).div_ceil(self.page) as u32;
         let touched: Vec<u32> = if range.len() > self.newer.len() {
@@ -147,8 +147,8 @@ impl DriveData {
         Ok(())
     }
 
-    /// The writes of a page up to the `upto`th command are safe. Data that the store does not
-    /// accept stays here, and is owed to it.
+    /// Notes that the writes of a page up to the `upto`th command are safe. Data that the store
+    /// does not accept stays here, and is owed to it.
     pub fn promote(&mut self, page: u32, upto: u64) -> io::Result<()> {
         let Some(waiting) = self.newer.get_mut(&page) else { return Ok(()) };
         let mut result = Ok(());
@@ -176,7 +176,7 @@ impl DriveData {
         result
     }
 
-    /// Brings to the store the data that it would not take before; an error if it still does not.
+    /// Stores the data that the store refused before. Returns an error if it still refuses.
     pub fn settle(&mut self) -> io::Result<()> {
         while let Some((&page, &upto)) = self.owed.iter().next() {
             self.promote(page, upto)?;
@@ -193,7 +193,7 @@ impl DriveData {
         self.settle()
     }
 
-    /// Writes that were refused change nothing.
+    /// Takes back writes that were refused, so that they change nothing.
     pub fn take_back(&mut self, serials: Range<u64>, offset: u64, len: u64) {
         self.forget(offset, len, |newer| serials.contains(&newer.serial));
     }
@@ -205,8 +205,8 @@ impl DriveData {
         self.waiting = 0;
     }
 
-    /// Returns when the store is on its medium. Once it failed, the system may have dropped data,
-    /// and a second attempt would succeed all the same: it fails from then on.
+    /// Returns when the store is on its medium. After a failure the system may have dropped data,
+    /// yet a second attempt would succeed. So it fails from then on.
     pub fn sync(&mut self) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::other("written data did not reach the disk before"));

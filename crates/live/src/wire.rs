@@ -198,7 +198,7 @@ impl Default for Decoder {
     }
 }
 
-/// Big-endian numbers out of a slice that is long enough, or nothing.
+/// Big-endian numbers from a slice; nothing if it is too short.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -268,8 +268,8 @@ impl Decoder {
         self.input.len() - self.at
     }
 
-    /// How many more bytes are of use before [`Decoder::next`] is asked: a command with its data, and
-    /// some that follow.
+    /// The number of further bytes worth reading before [`Decoder::next`] is called: a command with
+    /// its data, and some that follow.
     pub fn room(&self) -> usize {
         let most = MAX_PAYLOAD as usize + (64 << 10);
         most.saturating_sub(self.pending())
@@ -575,7 +575,7 @@ impl Decoder {
         WireStep::Refused(cookie, false, errno)
     }
 
-    /// The answer to a read: its data are as many zeroes, changed by `fill`.
+    /// Appends the answer to a read. Its data are zeroes, which `fill` changes.
     pub fn put_data<E>(
         &self,
         out: &mut Vec<u8>,
@@ -594,7 +594,8 @@ impl Decoder {
         fill(&mut out[from..]).inspect_err(|_| out.truncate(before))
     }
 
-    /// How the status of ranges is answered: length, and whether it holds data.
+    /// Appends the answer to a question for the status of ranges: the length of each, and whether
+    /// it holds data.
     pub fn put_status(out: &mut Vec<u8>, cookie: u64, ranges: &[(u32, bool)]) {
         put_chunk(out, 5, cookie, 4 + 8 * ranges.len() as u32);
         out.extend(ALLOCATION.to_be_bytes());
@@ -605,12 +606,13 @@ impl Decoder {
         }
     }
 
-    /// How a command without data in its answer is answered.
+    /// Appends the answer to a command without data in its answer.
     pub fn put_done(out: &mut Vec<u8>, cookie: u64) {
         put_simple(out, cookie, 0);
     }
 
-    /// How a command that failed is answered; `as_read`: it was a read, or asked for a status.
+    /// Appends the answer to a command that failed. `as_read`: it was a read, or asked for a
+    /// status.
     pub fn put_error(&self, out: &mut Vec<u8>, cookie: u64, as_read: bool, errno: Errno) {
         if self.structured && as_read {
             put_chunk(out, 1 << 15 | 1, cookie, 6);

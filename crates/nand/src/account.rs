@@ -96,7 +96,7 @@ impl Part {
         }
     }
 
-    /// One sentence that says which time it is.
+    /// One sentence on which time this is.
     pub fn about(self) -> String {
         match self {
             Self::Queue(source) => {
@@ -154,7 +154,7 @@ impl<T: AddAssign + Copy> AddAssign<&Self> for Parts<T> {
     }
 }
 
-/// The names for which results have a place and that no key of the list has.
+/// Reserved names: results have a place for them, but the list has no key yet.
 pub fn reserved<K: Key>() -> impl Iterator<Item = &'static str> {
     let known = |name: &str| K::ALL.iter().any(|key| key.name() == name);
     K::RESERVED.iter().copied().filter(move |name| !known(name))
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_name_is_reserved_until_a_key_has_it() {
         keys! {
-            /// One of which a reserved name has come.
+            /// A list in which a reserved name has become a key.
             enum Come {
                 /// Has come.
                 Fold = "fold";

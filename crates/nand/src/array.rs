@@ -6,7 +6,7 @@
 //! * A second generation is programmed only over a complete first one, once. Slots that it does not
 //!   touch are read as before.
 //! * In-place reprogramming turns a full-density block into a low-density one, once. A wordline
-//!   that lacks its top page gets it with that; those beyond are erased still.
+//!   that lacks its top page gets it in the same step; later wordlines stay erased.
 //! * One command works on one die, with at most one operation for each of its planes.
 //!
 //! Breaking a rule is a bug of the layer above: the run stops and shows the block. These checks
@@ -30,7 +30,7 @@ pub struct BlockStates {
     erases: IndexVec<BlockId, u32>,
     /// Effective wear in thousandths of a cycle.
     wear: IndexVec<BlockId, u32>,
-    /// Wear that this life will have cost beyond a plain cycle, in thousandths.
+    /// The wear of this life beyond a plain cycle, in thousandths of a cycle.
     surcharge: IndexVec<BlockId, u16>,
 }
 
@@ -41,7 +41,7 @@ pub struct Array<S> {
     store: S,
 }
 
-/// Everything that can be asked of the blocks is asked of their state.
+/// All queries about blocks go to their state.
 impl<S> Deref for Array<S> {
     type Target = BlockStates;
     #[inline(always)]
@@ -87,13 +87,13 @@ impl BlockStates {
         self.has_written(block, slot)
     }
 
-    /// The same of a slot of a block.
+    /// The same for a slot of a block.
     #[inline]
     pub fn has_written(&self, block: BlockId, slot: u32) -> bool {
         slot < self.next[block] || self.is_kept(block, slot)
     }
 
-    /// Whether a slot outlives the begin of its block's second generation.
+    /// Whether a slot keeps its data when its block begins a second generation.
     #[cold]
     fn is_kept(&self, block: BlockId, slot: u32) -> bool {
         self.layouts.is_kept(self.mode[block], slot)
@@ -184,7 +184,7 @@ impl<S: Store> Array<S> {
         self.store.write(ppn, data);
     }
 
-    /// The same of a unit that holds no page.
+    /// The same for a unit without a page.
     #[inline]
     pub fn program_without_data(&mut self, ppn: Ppn) {
         let (block, slot) = self.geometry.split(ppn);
@@ -206,7 +206,7 @@ impl<S: Store> Array<S> {
         }
     }
 
-    /// Programs slots of a plain block one after the other, from one on.
+    /// Programs consecutive slots of a plain block, from `slot` on.
     pub fn program_next(
         &mut self,
         block: BlockId,
@@ -223,7 +223,8 @@ impl<S: Store> Array<S> {
         }
     }
 
-    /// Gives a slot of a plain block its data: the command of one before it has programmed it.
+    /// Gives a slot of a plain block its data. The command of an earlier slot has programmed it
+    /// already.
     #[inline]
     pub fn program_along(&mut self, ppn: Ppn, data: S::Page) {
         debug_assert!(self.is_written(ppn));

@@ -72,7 +72,7 @@ pub enum Verb {
 }
 
 /// One command to a die: its operations, their source, and its times. Its planes work together, so
-/// the array is as long at work as the longest of them; pages cross the channel one after the
+/// the array works as long as the longest operation takes. Pages cross the channel one after the
 /// other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Command {
@@ -82,13 +82,13 @@ pub struct Command {
     pub source: Source,
     /// Time in the array.
     pub array: Dur,
-    /// The part of it that plain reads take; the rest corrects errors.
+    /// The part of `array` that a plain read takes. The rest corrects errors.
     pub plain: Dur,
-    /// Mapping units that cross the channel before the array is at work.
+    /// Mapping units that cross the channel before the work of the array.
     pub pages_in: u32,
-    /// Mapping units that cross the channel after it.
+    /// Mapping units that cross the channel after the work of the array.
     pub pages_out: u32,
-    /// The part that plain reads do not send.
+    /// The part of `pages_out` that a plain read would not send.
     pub extra_out: u32,
 }
 

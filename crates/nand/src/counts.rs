@@ -29,7 +29,7 @@ macro_rules! counts {
                 self.0
             }
 
-            /// The number, as ratios have it.
+            /// The number as a float, for ratios.
             #[inline]
             pub const fn as_f64(self) -> f64 {
                 self.0 as f64

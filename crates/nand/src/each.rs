@@ -59,7 +59,7 @@ pub trait Key: Copy + Eq + Debug + 'static {
     fn array<T>(of: impl FnMut(Self) -> T) -> Self::Array<T>;
 }
 
-/// Its owner may turn a key into an index.
+/// A token: only its owner can turn a key into an index.
 #[doc(hidden)]
 #[derive(Copy, Clone, Debug)]
 pub struct KeyPlace(());
@@ -160,7 +160,8 @@ macro_rules! keys {
             fn place(self, _: $crate::KeyPlace) -> usize {
                 #[allow(clippy::enum_variant_names, reason = "they are those of the keys")]
                 enum Place { $($Key),+ }
-                // The same number; of a cast the compiler knows that it is a place of the array.
+                // The number of the key, as a cast: the compiler then knows that it is a place of the
+                // array.
                 let place = match self {
                     $(Self::$Key => Place::$Key,)+
                 };
@@ -316,7 +317,7 @@ impl<K: Key, T: Debug> Debug for Each<K, T> {
     }
 }
 
-/// A column of keys: as few bits for each as the list needs, of 1, 2, 4 or 8.
+/// A column of keys. Each key takes 1, 2, 4 or 8 bits, as few as the list needs.
 #[derive(Clone, Debug)]
 pub struct Packed<K> {
     bytes: Vec<u8>,
@@ -352,7 +353,7 @@ impl<K: Key> Packed<K> {
     }
 }
 
-/// Keys as a column of words: a code for each, and the meaning of the codes.
+/// Keys as a column of words: the code of each key, and the words for the codes.
 pub fn words<K: Key>(keys: impl Iterator<Item = K>) -> (Vec<u8>, Vec<&'static str>) {
     let codes = keys.map(|key| key.place(KeyPlace(())) as u8).collect();
     (codes, K::ALL.iter().map(|key| key.name()).collect())
@@ -364,7 +365,7 @@ mod tests {
     use crate::{Level, Mode, Source};
     use kernel::Rng;
 
-    /// Every list: places are those of the order, each once, and names are told apart.
+    /// In every list, places follow the order, each once, and names differ.
     fn in_order<K: Key>() {
         let mut each = Each::<K, usize>::default();
         for (place, key) in K::ALL.iter().enumerate() {

@@ -182,8 +182,8 @@ impl Geometry {
         Self::multiplied_out(shape, UnitSizes::PAGE)
     }
 
-    /// The same with other units; the pages of a block, its page's bytes and the planes of a die are
-    /// multiples of theirs.
+    /// The same geometry with other units. The pages of a block, the bytes of its page and the
+    /// planes of a die are multiples of theirs.
     ///
     /// # Panics
     ///
@@ -256,8 +256,8 @@ impl Geometry {
         self
     }
 
-    /// The same with parity in the last of every `one_in` program units of a superblock, whose number is a
-    /// multiple of that; 0: without.
+    /// The same geometry with parity in the last of every `one_in` program units of a superblock;
+    /// 0: without. The number of units is a multiple of `one_in`.
     ///
     /// # Panics
     ///
@@ -303,12 +303,12 @@ impl Geometry {
         self.shape.pages_per_block * self.superblocks.members()
     }
 
-    /// Those of them that hold data, and not parity.
+    /// Slots of a superblock that hold data rather than parity.
     pub fn data_slots_per_superblock(&self) -> u32 {
         self.superblocks.data_units(self.slots_per_superblock() / self.unit) * self.unit
     }
 
-    /// Slots of the drive that hold data or may: all but those of parity.
+    /// Slots of the drive that can hold data: all but those of parity.
     pub fn data_slots(&self) -> u64 {
         let superblocks = self.sets() as u64 * u64::from(self.shape.blocks_per_plane);
         superblocks * u64::from(self.data_slots_per_superblock())
@@ -641,7 +641,8 @@ mod tests {
         assert_eq!(flash.with_units(UnitSizes::PAGE), Ok(flash));
     }
 
-    /// A mapping unit has the pages of two planes of four here: so a page of the group has two.
+    /// A mapping unit here has the pages of two of four planes, so a page of the group has two
+    /// units.
     #[test]
     fn units_lie_across_planes() {
         let flash = Geometry::new(Shape { planes_per_die: 8, ..shape() }).unwrap();

@@ -14,10 +14,10 @@ pub struct SlotSpan {
     pub offset: u16,
     /// First page read, and how many.
     pub read: (u16, u16),
-    /// First page that writing this slot completes, and how many: `(offset, 2)` for the second
-    /// slot of a group whose pages straddle.
+    /// First page that writing this slot completes, and how many: `(offset, 2)` for the second slot
+    /// of a group whose slots share a page.
     pub program: (u16, u16),
-    /// How far apart the pages are that are read, and those that are programmed.
+    /// The distance between the pages that are read, and between those that are programmed.
     pub steps: (u16, u16),
 }
 
@@ -59,7 +59,7 @@ impl Layout {
         Self { group, slots, next }
     }
 
-    /// The same where a page has several slots.
+    /// The same layout for pages of several slots.
     fn in_rows(&self, row: u16) -> Self {
         let each = |span: &SlotSpan| {
             let span = *span;
@@ -370,8 +370,8 @@ mod tests {
         assert!(cases > 15);
     }
 
-    /// Grupp 4.2: 1.16 times as many bytes for an erase on two bits, 1.33 on one. A page of 64 is
-    /// left over when they go in threes.
+    /// Grupp 4.2: 1.16 times as many bytes for an erase on two bits, 1.33 on one. One page of 64 is
+    /// left over from the groups of three.
     #[test]
     fn bytes_for_an_erase() {
         for (order, bits, pages, slots) in [

@@ -62,15 +62,15 @@ impl Slots {
     }
 }
 
-/// The way of the data of an operation.
+/// The route of an operation's data.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Route {
     /// Over the channel.
     Channel,
     /// The data stay in the die: a read leaves them in the page register, a program takes them from there.
     Copyback,
-    /// A read left data in the page register, and they are not programmed from there: they leave it over
-    /// the channel before the data of this program enter.
+    /// A read left data in the page register, and this program does not take them from there. They
+    /// leave over the channel before the data of the program enter.
     DataOut,
 }
 
@@ -83,15 +83,17 @@ pub struct Operation {
     /// slot for each programmed wordline, from the first on. `None` is a read of a page without a
     /// place, which takes the time of a page.
     pub slots: Option<Slots>,
-    /// Of a reprogramming: top pages that need not be read, because they have just been copied.
+    /// For a reprogramming, the top pages that need not be read because they have just been copied.
     pub known: u16,
     /// The way of the data.
     pub route: Route,
     /// The source, who made it necessary, and how urgent it is.
     pub tag: Tag,
-    /// The mode of the block, known when the operation begins; of an erase, the mode that the block has next.
+    /// The mode of the block, known when the operation begins. For an erase, it is the mode that
+    /// the block has next.
     pub mode: Mode,
-    /// The level at which the page was programmed, or is, known when the operation begins.
+    /// The level at which the page was programmed or is being programmed. It is known when the
+    /// operation begins.
     pub level: Level,
 }
 

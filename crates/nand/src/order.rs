@@ -24,7 +24,7 @@ impl PageOrder {
         self == Self::Cyclic || (bits == 2 && pages % (2 << self.shift()) == 0)
     }
 
-    /// Pages that go together are 2 to this many.
+    /// The number of pages in a group is 2 to this power.
     const fn shift(self) -> u32 {
         match self {
             Self::Cyclic | Self::Shadow => 0,

@@ -1,13 +1,13 @@
 //! Ranges of pages of a block.
 
-/// Some pages of a block, evenly apart.
+/// Some pages of a block, at equal distances.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PageRange {
     /// The first page.
     pub first: u32,
     /// How many pages.
     pub count: u32,
-    /// From one to the next; 1: neighbours.
+    /// The distance from one page to the next; 1: neighbours.
     pub step: u32,
 }
 

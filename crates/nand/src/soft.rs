@@ -57,14 +57,14 @@ impl SoftReads {
         Self { array: [0, 1, 2].map(|step| [time(step); 4]), planes: [[0; 4]; 3] }
     }
 
-    /// The same with every read at the time of the quickest, which no device can do.
+    /// The same costs with every read as quick as the quickest, which no device can do.
     #[must_use]
     pub fn ideal(&self) -> Self {
         Self { array: [self.array[0]; 3], planes: [[0; 4]; 3] }
     }
 }
 
-/// A time, `times` `over`, to the nearest nanosecond.
+/// A time multiplied by `times` and divided by `over`, to the nearest nanosecond.
 fn times_over(time: Dur, times: u32, over: u32) -> Dur {
     let over = u64::from(over);
     Dur::ns((time.as_ns() * u64::from(times) + over / 2) / over)

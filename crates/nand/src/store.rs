@@ -26,7 +26,7 @@ pub trait Store: Send {
     /// An erased block that holds nothing yet is to be written in `mode`.
     #[inline(always)]
     fn set_mode(&mut self, _block: BlockId, _mode: Mode) {}
-    /// From here on slots of a block are written over its complete first generation.
+    /// Begins the second generation of a block: its slots are written over the complete first one.
     #[inline(always)]
     fn begin_second_generation(&mut self, _block: BlockId) {}
     /// A block in [`Mode::Full`] is reprogrammed in place to [`Mode::LowDensity`].

@@ -59,7 +59,7 @@ impl Bus {
 pub struct Timing {
     /// Array time of a read, by the level at which the page was written and by page type.
     pub read: Each<Level, [Dur; 4]>,
-    /// Array time of a read that asks for a part of its page, by page type.
+    /// Array time of a read of a part of its page, by page type.
     pub read_partial: Option<[Dur; 4]>,
     /// Array time of a program, by level and page type.
     pub program: Each<Level, [Dur; 4]>,
@@ -94,7 +94,7 @@ impl Timing {
         self.program[level][page_type]
     }
 
-    /// The same with every read and every program at the time of its cheapest level, which no
+    /// The same times with every read and every program as quick as at its cheapest level, which no
     /// device can do.
     #[must_use]
     pub fn ideal(&self) -> Self {

@@ -75,8 +75,8 @@ pub struct External {
     pub source: String,
     /// Whether name, parameters and source are enough to find it again.
     pub repeatable: bool,
-    /// A policy on the list that does no less to a drive: this one works where that one does, and
-    /// with the policies that it works with.
+    /// A policy on the list that does no less to a drive. This one works on the same drives, and
+    /// together with the same policies.
     pub like: Option<&'static PolicyInfo>,
     /// Makes it in its first state, of the family that it was found for.
     pub make: Arc<dyn Fn() -> Made + Send + Sync>,

@@ -82,8 +82,8 @@ impl Family {
     }
 
     /// Whether a policy of the family can shape the state before the run, and so is part of that
-    /// state's name. Drives are filled and aged without time and without a queue. So nobody asks
-    /// there for the level of a program, the length of a wait, or the next operation.
+    /// state's name. Drives are filled and aged without time and without a queue. So nothing there
+    /// asks for the level of a program, the length of a wait, or the next operation.
     pub const fn shapes_state(self) -> bool {
         !matches!(self, Self::Cost | Self::Throttle | Self::Order | Self::Arbitration)
     }

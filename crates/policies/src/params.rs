@@ -54,7 +54,7 @@ pub struct PolicyError {
     pub key: Option<String>,
     /// The mistake, in one sentence.
     pub message: String,
-    /// The nearest thing that would be right.
+    /// The nearest correct text.
     pub suggestion: Option<String>,
 }
 

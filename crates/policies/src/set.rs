@@ -7,7 +7,9 @@ use crate::params::{Params, PolicyError};
 use crate::{
     coding, cost, order, page_choice, placement, read_disturb, separation, throttle, victim, wear,
 };
-use ftl::{Coding, Cost, PageChoice, Policies, PolicyTypes, ReadDisturb, Separation, stream_slots};
+use ftl::{
+    Coding, Cost, Order, PageChoice, Policies, PolicyTypes, ReadDisturb, Separation, stream_slots,
+};
 use kernel::nearest;
 use nand::{Geometry, Layouts, Nothing, Store};
 use serde_json::{Map, Value};
@@ -62,7 +64,7 @@ pub fn all() -> impl Iterator<Item = &'static PolicyInfo> + Clone {
     Family::ALL.into_iter().flat_map(Family::policies)
 }
 
-/// One policy of a drive: which, with which parameters.
+/// One policy of a drive, with its parameters.
 #[derive(Clone, Debug)]
 struct Choice {
     family: Family,
@@ -124,7 +126,7 @@ pub struct PolicySet {
 impl PolicySet {
     /// The set that a drive file and a command line name, as `(family, policy, parameters)`; a
     /// later entry of a family replaces an earlier one, and families not named get their default.
-    /// `supplier` has the policies that are not on the list, if there are such.
+    /// `supplier` has the policies that are not on the list, if any.
     pub fn resolve(
         named: &[(String, String, Map<String, Value>)],
         supplier: Option<&dyn Supplier>,
@@ -235,8 +237,7 @@ impl PolicySet {
         matches!(self.choice(family).origin, Origin::Outside(_))
     }
 
-    /// The policies from outside, as family and name, that this set alone is not enough to find
-    /// again.
+    /// The policies from outside that this set alone cannot find again, as family and name.
     pub fn unrepeatable(&self) -> impl Iterator<Item = (Family, &str)> {
         let lost = |c: &&Choice| matches!(&c.origin, Origin::Outside(e) if !e.repeatable);
         self.choices.iter().filter(lost).map(|c| (c.family, c.name.as_str()))
@@ -264,8 +265,8 @@ impl PolicySet {
         self.build().coding.layouts(geometry)
     }
 
-    /// Slots of each plane that the policies keep from data, besides the need of garbage
-    /// collection; with their names, as `family=name`.
+    /// Returns the slots of each plane that the policies keep from data, besides the need of
+    /// garbage collection, and the names of these policies as `family=name`.
     pub fn spare_slots(&self, geometry: &Geometry) -> (u64, Vec<String>) {
         if self.misfit(geometry).is_some() {
             return (0, Vec::new());
@@ -311,6 +312,9 @@ impl PolicySet {
         {
             return Some(error);
         }
+        if let Some(error) = self.misfit_of_separation(geometry) {
+            return Some(error);
+        }
         self.choices.iter().find_map(|choice| {
             let why = (choice.entry()?.misfit)(geometry)?;
             Some(choice.error(format!("`{}` does not fit this drive: {why}", choice.full_name())))
@@ -345,6 +349,57 @@ impl PolicySet {
             "`{}` does not fit this drive, which has {setting}, as {why}",
             alone.full_name()
         )))
+    }
+
+    /// Why the separation policy does not fit, if it does not: others decide where pages go, too.
+    fn misfit_of_separation(&self, geometry: &Geometry) -> Option<PolicyError> {
+        let own = self.choice(Family::Separation);
+        if own.name == Family::Separation.default() {
+            return None;
+        }
+        let built = self.build();
+        let (specs, isolates) = (built.separation.streams(), built.separation.isolates());
+        let beside = |family: Family, why: &str| {
+            let other = self.choice(family).full_name();
+            let own_name = own.full_name();
+            Some(own.error(format!("`{own_name}` does not work together with `{other}`: {why}")))
+        };
+        if !built.coding.plain() {
+            return beside(
+                Family::Coding,
+                "a block that is programmed twice keeps pages of its first use, so streams would mix",
+            );
+        }
+        if !built.page_choice.in_order() {
+            return beside(
+                Family::PageChoice,
+                "both choose the blocks that writes of the host go to",
+            );
+        }
+        let read_disturb = &self.choice(Family::ReadDisturb).name;
+        if !["none", "refresh"].contains(&read_disturb.as_str()) {
+            return beside(
+                Family::ReadDisturb,
+                "both choose the blocks that moved pages go to; `none` and `refresh` do not",
+            );
+        }
+        if isolates && built.order.uses_priority() {
+            return beside(
+                Family::Order,
+                "urgent writes have open blocks of their own, which would mix the streams",
+            );
+        }
+        let moves = specs.iter().filter(|spec| spec.class.takes_moves()).count() as u64;
+        let units = geometry.data_slots_per_superblock() / geometry.slots_per_program();
+        if moves > 1 && geometry.slots_per_program() > 1 && u64::from(units) < 2 * moves {
+            let own_name = own.full_name();
+            return Some(own.error(format!(
+                "`{own_name}` does not fit this drive: a block has {units} program units, and its \
+                 {moves} streams of moved pages need {}",
+                2 * moves
+            )));
+        }
+        None
     }
 
     /// The parts of the policies that change nothing on a drive, with the names as `family=name`.

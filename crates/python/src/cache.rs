@@ -18,12 +18,12 @@ use ssd::kernel::Bytes;
 
 use crate::error::InputError;
 
-/// The folder, and how much the states in it may take, as the user says it.
+/// The folder, and the greatest size of the states in it, as the user wrote it.
 pub(crate) type CacheOptions = (PathBuf, String);
 
 /// The mark of a folder that is floatgate's.
 const TAG: &str = "CACHEDIR.TAG";
-/// The ending of files until they are whole.
+/// The ending of unfinished files.
 const NEW: &str = ".new";
 
 /// A folder of states, or none.
@@ -76,7 +76,7 @@ impl Folder {
 impl StateCache for StateFolder {
     fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>> {
         let file = open(&self.0.as_ref()?.states().join(key))?;
-        // Read is used: the oldest are those that nobody has asked for.
+        // A read counts as a use: the oldest states are those that were unused for longest.
         let _ = file.set_modified(SystemTime::now());
         Some(Box::new(file))
     }
@@ -95,7 +95,7 @@ impl StateCache for StateFolder {
     }
 }
 
-/// A file, if it is one: a pipe would be waited for, and a device may have no end.
+/// A file, if it is one. Opening a pipe would wait, and a device may have no end.
 fn open(path: &Path) -> Option<File> {
     if fs::metadata(path).is_ok_and(|meta| meta.is_file()) { File::open(path).ok() } else { None }
 }
@@ -169,7 +169,7 @@ fn tidy(folder: &Path, is_ours: fn(&str) -> bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the states that nobody has asked for the longest, until the others fit.
+/// Removes the states that were unused for longest, until the others fit.
 fn prune(folder: &Path, limit: u64) -> io::Result<()> {
     let mut states = Vec::new();
     for entry in fs::read_dir(folder)?.flatten() {

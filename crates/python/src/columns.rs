@@ -15,8 +15,8 @@ use tables::Writer;
 
 use crate::error::InternalError;
 
-/// Name, values, the words that the values count through, and whether a row may lack its value:
-/// then the greatest number stands there, or not a number.
+/// Name, values, the words that the values are positions in, and whether a row may lack its value.
+/// A missing value is the greatest number, or not a number.
 type Given<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>, bool);
 
 /// Some rows of a table. They are given away once.
@@ -172,7 +172,7 @@ impl TableFile {
 fn outcome(state: State, metadata: Option<Vec<(String, String)>>) -> PyResult<()> {
     let State::Writes(RowWriter { rows, thread }) = state else { return Err(ended()) };
     if let Some(metadata) = metadata {
-        // A thread that hears nothing any more has failed, and says why below.
+        // If the thread receives nothing any more, it has failed; the reason follows below.
         let _ = rows.send(Said::End(metadata));
     }
     drop(rows);

@@ -34,7 +34,7 @@ pub(crate) fn convert(
         done += batch.len() as u64;
         end = batch.iter().map(Request::end).max().unwrap_or(0).max(end);
         let now_ns = last.at.as_ns();
-        // A batch may stand across the edge of a piece: all pieces but the last have equal length.
+        // A batch may cross the edge of a piece: all pieces but the last have equal length.
         let (now, later) = batch.split_at(batch.len().min(CHUNK - rows.len()));
         rows.push(now);
         let mut goes_on = true;

@@ -39,20 +39,20 @@ create_exception!(
     "A check of the simulator failed: a bug of floatgate, not of the input."
 );
 
-/// Stable names of the kinds of error, for machines and for `floatgate explain`. Those of drives
-/// and of traces stand where these are read.
+/// Stable names of the kinds of error, for machines and for `floatgate explain`. The names for
+/// drives and traces are defined where those are read.
 pub(crate) mod code {
     /// Not of the requested form, kind or range.
     pub(crate) const VALUE: &str = "input::value";
-    /// A name that there is not.
+    /// An unknown name.
     pub(crate) const UNKNOWN_NAME: &str = "input::unknown-name";
     /// A file that does not exist.
     pub(crate) const NO_FILE: &str = "file::missing";
     /// A file that cannot be used.
     pub(crate) const FILE: &str = "file::unusable";
-    /// An address at which nobody can be heard.
+    /// An address at which the server cannot listen.
     pub(crate) const ADDRESS: &str = "service::address";
-    /// Less memory than a drive takes.
+    /// Less memory than a drive needs.
     pub(crate) const MEMORY: &str = "system::memory";
     /// A policy in Python that went wrong.
     pub(crate) const POLICY: &str = "policy::failed";
@@ -60,7 +60,7 @@ pub(crate) mod code {
     pub(crate) const WORKLOAD: &str = "workload::parameter";
 }
 
-/// Says of every kind of exception which code its errors have where they say no other.
+/// Gives every kind of exception the code of errors that name no other.
 pub(crate) fn name_codes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     py.get_type::<InputError>().setattr("code", code::VALUE)?;
@@ -78,7 +78,7 @@ pub(crate) fn workload(code: &str, message: impl Into<String>) -> PyErr {
     coded(WorkloadError::new_err(message.into()), code)
 }
 
-/// A place that the system does not give.
+/// A file or socket that the system refuses.
 pub(crate) fn of_place(error: &io::Error, message: impl Into<String>) -> PyErr {
     input(code_of_io(error), message)
 }

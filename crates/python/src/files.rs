@@ -16,8 +16,8 @@ pub(crate) type UnusableFile = (&'static str, String);
 /// Larger settings files are mistakes.
 pub(crate) const SETTINGS: u64 = 1 << 20;
 
-/// Every byte of a file that should hold `expected` in at most `most` bytes. A pipe would be waited
-/// for and a device has no end, so both are refused before they are opened.
+/// Every byte of a file that should hold `expected` in at most `most` bytes. Opening a pipe would
+/// wait, and a device has no end, so both are refused before they are opened.
 pub(crate) fn content(path: &Path, expected: &str, most: u64) -> Result<Vec<u8>, UnusableFile> {
     let shown = path.display();
     let unusable = |why: String| (code::FILE, format!("{shown}: {why}; expected {expected}"));
@@ -100,8 +100,8 @@ const KINDS: [(&str, &str); 8] = [
     ("store", "the data of a served drive"),
 ];
 
-/// Settings (TOML) of one of the kinds `ours`, which `expected` names in words. A file of another
-/// kind is called by its own name, instead of each of its keys being called unknown.
+/// Settings (TOML) of one of the kinds `ours`, which `expected` names in words. The error for a
+/// file of another kind names that kind, instead of calling each of its keys unknown.
 pub(crate) fn settings(path: &Path, expected: &str, ours: &[&str]) -> Result<String, UnusableFile> {
     let text = text(path, expected, SETTINGS, false)?;
     let shown = path.display();

@@ -52,7 +52,7 @@ impl Supplier for Finder {
             }
             answer.extract::<FoundFile>().map(Ok)
         });
-        // Ctrl-C, or a mistake of ours: heard before the errors of the drive.
+        // Ctrl-C, or a mistake of ours: reported before the errors of the drive.
         let found = found.unwrap_or_else(|e| {
             self.0.fail(e);
             Err(refuse(("it was not found".into(), None, None)))

@@ -17,7 +17,7 @@ use crate::worker::WorkProgress;
 /// The demand.
 pub(crate) struct What<'a> {
     pub(crate) workload: Option<&'a str>,
-    /// Bytes of each second, and pages where they are not the whole pages of these.
+    /// Bytes of each second, and the pages unless they follow from the bytes.
     pub(crate) demand: Option<(Vec<f64>, Option<Vec<f64>>)>,
     pub(crate) spec: OpenSpec,
 }
@@ -57,8 +57,8 @@ impl Asked {
         if drive.policies.is_from_outside(Family::Throttle) {
             let (name, _) = drive.policies.get(Family::Throttle);
             return wrong(format!(
-                "`throttle={name}` answers for each write, and years go by in periods: only a \
-                 throttle on the list can be advanced so"
+                "`throttle={name}` decides for each write, but years are computed in periods: choose \
+                 a built-in throttle"
             ));
         }
         let throttle = drive.policies.build().throttle.settings().copied();

@@ -1,6 +1,6 @@
-//! Facts of a trace before its run: its digest, whether it has times, how many requests.
-//! To know it, the whole trace must be read, so it is kept beside the preconditioned drives, under
-//! the places of the files, their sizes and when they last changed.
+//! Facts of a trace before its run: its digest, whether it has times, and its number of requests.
+//! They need a pass over the whole trace, so they are kept beside the preconditioned drives. Their
+//! key is the places of the files, their sizes and when they last changed.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,7 +14,7 @@ use ssd::workload::catalogue::{Catalogue, Presence, Shelf};
 use crate::cache::{content, keep};
 use crate::open::{OpenSpec, is_trace};
 
-/// A place in the folder where such things are kept; none if it is not a file.
+/// The place of such facts in the folder; none if the workload is not a file.
 pub(crate) struct KnownPlace {
     folder: PathBuf,
     name: String,

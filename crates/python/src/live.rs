@@ -39,7 +39,7 @@ impl Stop {
     }
 }
 
-/// Settings under which requests arrive when they come.
+/// Settings under which each request arrives when it is submitted.
 pub(crate) fn settings(mut set: Vec<String>) -> Vec<String> {
     set.extend(["host.mode=timestamps".to_owned(), "host.speed=1.0".to_owned()]);
     set
@@ -65,8 +65,9 @@ pub(crate) fn pace(slowdown: Option<f64>) -> PyResult<TimePace> {
     }
 }
 
-/// Serves; the time after preconditioning, and the facts of the service. `opened` is called with
-/// the address for clients and the path of the control socket, before clients are served.
+/// Serves a drive. Returns the time after preconditioning, and the facts of the service. `opened`
+/// is called with the address for clients and the path of the control socket, before clients are
+/// served.
 pub(crate) fn serve(
     drive: &Drive,
     options: &Options,

@@ -1,5 +1,5 @@
-//! Whether the memory that a run needs is to be had. It is asked for before the run: in the middle,
-//! too little of it would end the process.
+//! Checks that the memory of a run is available. The check comes before the run, because a shortage
+//! in the middle would end the process.
 
 use pyo3::PyResult;
 use ssd::Drive;
@@ -10,7 +10,7 @@ use crate::error::{code, input};
 pub(crate) fn check(drive: &Drive) -> PyResult<()> {
     let bytes = ssd::memory(drive);
     let mut probe: Vec<u8> = Vec::new();
-    // Asked for and given back; nothing is written, so nothing is really taken.
+    // Requested and given back: nothing is written, so no memory is really used.
     let given = usize::try_from(bytes).is_ok_and(|n| probe.try_reserve_exact(n).is_ok());
     if given {
         return Ok(());

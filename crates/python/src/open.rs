@@ -29,7 +29,7 @@ pub(crate) mod parquet;
 
 use parquet::Opener;
 
-/// A whole number that an argument says.
+/// A whole number from an argument.
 pub(crate) struct WholeNumber(u64);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for WholeNumber {
@@ -145,7 +145,7 @@ pub(crate) struct ReadingOptions {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenSpec {
     options: ReadOptions,
-    /// As the user wrote it, where that is for a table with named columns.
+    /// The columns as the user wrote them, for a table with named columns.
     columns: Option<String>,
     /// Whether the user said that it is such a table.
     table: bool,
@@ -153,11 +153,11 @@ pub(crate) struct OpenSpec {
     /// The folders of catalogue files.
     pub(crate) traces: Vec<PathBuf>,
     opener: Opener,
-    /// How many files stand around this workload, each of which has it as a part.
+    /// The depth of nesting: the number of files that contain this workload as a part.
     depth: u32,
 }
 
-/// Files of parts within files of parts, no deeper.
+/// The greatest depth of files of parts within files of parts.
 const DEEPEST: u32 = 8;
 
 fn parsed<T: FromStr<Err = String>>(text: Option<&str>) -> Result<Option<T>, String> {
@@ -247,7 +247,7 @@ impl OpenSpec {
         (!said.is_empty()).then(|| said.join(" "))
     }
 
-    /// All that decides which requests there are in a file.
+    /// Everything that decides which requests a file has.
     pub(crate) fn key(&self) -> String {
         format!("{:?} {:?} {} {:?}", self.options, self.columns, self.table, self.steps)
     }
@@ -377,8 +377,8 @@ fn whole(drive: &Drive) -> PyResult<Drive> {
     })
 }
 
-/// A drive as a generator sees it that is one of `n` flows and has no `span`: with its share of the
-/// addresses, as regions begin at multiples of 1 MiB.
+/// A drive as seen by a generator without `span` that is one of `n` flows. It has the generator's
+/// share of the addresses; regions begin at multiples of 1 MiB.
 fn shared(drive: &Drive, n: u64) -> Drive {
     let mut drive = drive.clone();
     let share = (ssd::capacity(&drive).get() / n) >> 20 << 20;
@@ -404,7 +404,7 @@ fn is_table(path: &Path, spec: &OpenSpec) -> bool {
 }
 
 /// The drive with the settings of the file that describes its generator, if one does, so that the
-/// resolved drive says which requests there are.
+/// resolved drive determines the requests.
 pub(crate) fn set_up(mut drive: Drive, workload: &str) -> PyResult<Drive> {
     if !is_settings(workload) {
         return Ok(drive);
@@ -446,7 +446,7 @@ fn described(drive: &Drive, path: &Path) -> PyResult<Described> {
     let generator: Generator = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
     let mut merged: Map<String, Value> = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
     merged.remove("pattern");
-    // Two words for when requests arrive: either displaces both.
+    // Two settings decide when requests arrive: either replaces both.
     let own = &drive.workload.generator;
     let when = ["arrivals", "rate"];
     if when.iter().any(|key| own.contains_key(*key)) {
@@ -470,7 +470,7 @@ fn by_file(
             drive.workload.generator = merged;
             let made = make(&drive, pattern.name())
                 .map_err(|e| WorkloadError::new_err(format!("{}: {e}", path.display())))?;
-            // A part's settings stand in no resolved drive; those of a whole workload do
+            // A part's settings are in no resolved drive; those of a whole workload are
             // ([`set_up`]).
             Ok(match settings {
                 Some(settings) => told_apart(made, &settings),
@@ -486,7 +486,7 @@ fn by_file(
     }
 }
 
-/// A workload that says from which text it was made.
+/// A workload with the text that it was made from.
 fn told_apart(made: Box<dyn Workload>, text: &str) -> Box<dyn Workload> {
     let about = About { sha256: Some(digest(text)), ..made.about().clone() };
     Box::new(Named::new(made, about))
@@ -502,7 +502,7 @@ fn composed(
 ) -> PyResult<Box<dyn Workload>> {
     let composition = composition.map_err(WorkloadError::new_err)?;
     if spec.depth >= DEEPEST {
-        let what = "files of parts stand in one another without end";
+        let what = "files of parts contain one another without end";
         return Err(WorkloadError::new_err(format!("{}: {what}", path.display())));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -547,8 +547,7 @@ fn together(
     opened.map_err(|text| error::workload(code.as_deref().unwrap_or(code::WORKLOAD), text))
 }
 
-/// Whether a name is that of a generator, or of a file with one, that does not say which addresses
-/// it has.
+/// Whether a name is that of a generator, or of a file with one, without addresses of its own.
 fn is_spanless(drive: &Drive, name: &str) -> bool {
     let by_file = || described(drive, Path::new(name));
     Pattern::from_name(name).is_some()

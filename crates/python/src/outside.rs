@@ -12,12 +12,12 @@ use crate::error;
 pub(crate) struct Outside {
     pub(crate) finder: Py<PyAny>,
     pub(crate) used: AtomicBool,
-    /// Nothing more is to be asked, and the run is to end.
+    /// Whether the run is to end, without further questions.
     stop: AtomicBool,
     /// The thread that a policy runs on just now; 0: none.
     busy: AtomicU64,
     raised: Mutex<Option<PyErr>>,
-    /// The policies whose answers, each of them allowed, may leave a drive no way on.
+    /// The policies whose answers, each of them allowed, may leave a drive unable to go on.
     pub(crate) trusted: Mutex<Vec<String>>,
 }
 

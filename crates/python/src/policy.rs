@@ -1,6 +1,6 @@
 //! A policy written in Python as the FTL sees it: each question is a call, with the interpreter
-//! held for its length. An answer that cannot be, or an exception, ends the run as the user's
-//! mistake; until the engine has heard of that, the policy gives answers that do no harm.
+//! held for its length. An invalid answer or an exception ends the run as the user's mistake. Until
+//! the engine stops, the policy gives harmless answers.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -35,11 +35,11 @@ pub(crate) struct Policy {
     random: Option<Py<views::Random>>,
     /// The drive, once it is attached.
     geometry: Option<Geometry>,
-    /// The numbers of its own streams: the first, and the one behind the last.
+    /// The numbers of its own streams: the first, and the one after the last.
     own: Cell<(u8, u8)>,
-    /// That of them which urgent writes have for themselves.
+    /// The one of these streams that is only for urgent writes.
     urgent: Cell<Option<StreamId>>,
-    /// How many roles it has of its own.
+    /// The number of its own roles.
     roles: Cell<usize>,
     write_once: OnceCell<bool>,
     marked: Marked,
@@ -183,8 +183,7 @@ impl Policy {
         self.ask("role_names", || (), answers::words).unwrap_or_default()
     }
 
-    /// Slots of each plane that it keeps from data: a block for each stream, unless it knows
-    /// better.
+    /// Slots of each plane that it keeps from data; by default a block for each stream.
     fn kept(&self, geometry: &Geometry) -> u64 {
         let most = (geometry.blocks_per_plane() * geometry.pages_per_block() as usize) as u64;
         let ask = || (views::Drive::new(geometry, 0),);
@@ -458,12 +457,12 @@ impl Order for Policy {
         self.ask("pick", || (views(), now.as_ns()), answer).unwrap_or(0)
     }
 
-    /// One from outside is asked, for any family.
+    /// A policy from outside is always asked.
     fn is_first_come(&self) -> bool {
         false
     }
 
-    /// One from outside hears how long operations have waited, whether it uses that or not.
+    /// A policy from outside is told how long operations have waited, whether it uses that or not.
     fn watches_waits(&self) -> bool {
         true
     }
@@ -477,7 +476,7 @@ impl Arbitration for Policy {
             => |a| Ok(one_of(a, heads.len(), "a position in `heads`")? as usize), else 0;
     }
 
-    /// One from outside has queues, whether it uses them or not.
+    /// A policy from outside has queues, whether it uses them or not.
     fn merges(&self) -> bool {
         false
     }
@@ -764,7 +763,7 @@ impl ReadDisturb for Policy {
     }
 
     /// Blocks lose pages in place only by the plans of policies on the list. These make sure that
-    /// the pages hold no data, and that the drive can do without. So these three answer as for a
+    /// the pages hold no data, and that the drive can spare them. So these three answer as for a
     /// policy without such plans.
     fn keeps(&self) -> Option<(Pool, u32)> {
         None
@@ -852,7 +851,7 @@ impl Marked {
             self.sort_in(lpn, view);
         }
         while let Some(lpn) = self.by_die[die.as_u32() as usize].pop_front() {
-            // It may have moved to another die since, or hold nothing any more.
+            // The page may have moved to another die since, or hold nothing any more.
             if home(lpn, view) == Some(die) {
                 self.all.remove(&lpn);
                 return Some(lpn);

@@ -10,7 +10,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssd::kernel::Prio;
+use ssd::kernel::{Hint, Prio};
 use ssd::workload::{Op, ReadTally};
 use ssd::{Client, Embedded, Refusal, Submission, WallTimes};
 
@@ -129,7 +129,7 @@ impl PySession {
         length: u64,
         at: Option<u64>,
         token: u64,
-        hint: u8,
+        hint: i64,
         flow: Option<FlowName>,
         prio: bool,
     ) -> PyResult<u64> {
@@ -139,6 +139,8 @@ impl PySession {
         };
         let flow = self.flow(flow)?;
         let prio = if prio { Prio::High } else { Prio::Normal };
+        let hint = Hint::try_from(hint)
+            .map_err(|_| InputError::new_err(format!("hint {hint}: expected 0 (none) to 255")))?;
         let request = Submission { op: *op, offset, length, at, token, hint, flow, prio };
         self.with(|embedded| embedded.submit(&request).map_err(of_refused))
     }

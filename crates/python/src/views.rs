@@ -145,7 +145,7 @@ pub(crate) struct Access {
     high_priority: bool,
     /// The number of the request's flow; 0 where there are none.
     flow: u8,
-    /// The hint of the request about its data; 0 is none.
+    /// The hint of the request about its data, 1 to 255; 0 without one.
     hint: u8,
     /// Page operations of the host in the drive, waiting or running.
     waiting: u32,

@@ -1,7 +1,7 @@
-//! The engine at work while Python looks on. It works on a thread of its own with the interpreter
-//! released. The calling thread checks it about ten times a second. It hears Ctrl-C at once, and
-//! reports the progress of the run. Rows of the run's tables go through a channel with one place,
-//! so a slow receiver holds the engine back.
+//! Runs the engine on a thread of its own, with the interpreter released. The calling thread checks
+//! it about ten times a second, reacts to Ctrl-C at once, and reports the progress of the run. Rows
+//! of the run's tables go through a channel with one place, so a slow receiver holds the engine
+//! back.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ use crate::columns::hand_over;
 use crate::error::InternalError;
 use crate::outside::Outside;
 
-/// How often the calling thread looks.
+/// The interval at which the calling thread checks.
 const PERIOD: Duration = Duration::from_millis(100);
 /// The time that an engine with policies in Python has to end when it is stopped, in periods.
 const PATIENCE: u32 = 25;
@@ -31,7 +31,7 @@ pub(crate) struct WorkProgress {
     /// The current activity, in a word.
     pub(crate) stage: &'static str,
     pub(crate) done: u64,
-    /// Out of how many, where that is known.
+    /// The total, if it is known.
     pub(crate) total: Option<u64>,
     /// The time of the drive or of the workload.
     pub(crate) now_ns: u64,
@@ -102,7 +102,7 @@ pub(crate) fn run<T: Send + 'static>(
         };
         // A thread that stays known to Python enters it thirty times as fast.
         let result = if has_policies { Python::attach(|py| py.detach(work)) } else { work() };
-        // Nobody may be listening any more.
+        // The receiver may be gone.
         let _ = send.send(Said::Done(result));
     })?;
     let mut looked = Instant::now();
@@ -146,7 +146,7 @@ pub(crate) fn run<T: Send + 'static>(
     }
 }
 
-/// The activity before `work` says it: a workload is gone through before it is used.
+/// The activity before `work` reports one: a workload is read through before it is used.
 fn opening(read: &ReadTally) -> Option<WorkProgress> {
     let done = read.records();
     (done > 0).then_some(WorkProgress { stage: "opening", done, total: None, now_ns: 0 })

@@ -160,7 +160,7 @@ impl PageOp {
         self.operation.tag.prio
     }
 
-    /// What its request says of its page.
+    /// The priority, flow and hint of its request.
     #[inline(always)]
     pub(crate) fn host(&self) -> HostTag {
         HostTag { prio: self.prio(), flow: self.flow, hint: self.hint }

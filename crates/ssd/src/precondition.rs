@@ -5,8 +5,8 @@
 
 use crate::config::{Age, Drive, Fill};
 use crate::progress::{Interrupted, Progress, Stage};
-use ftl::{Ftl, Lpn, PolicyTypes};
-use kernel::{BitSet, Rng, Time};
+use ftl::{Ftl, HostTag, Lpn, PolicyTypes};
+use kernel::{BitSet, Hint, Prio, Rng, Time};
 use nand::Store;
 use std::io::Read;
 use std::ops::Range;
@@ -329,8 +329,13 @@ impl<K: PolicyTypes> Work<'_, '_, K> {
 
     #[inline]
     fn write(&mut self, lpn: Lpn) -> Result<(), Interrupted> {
+        self.write_tagged(lpn, HostTag::default())
+    }
+
+    #[inline]
+    fn write_tagged(&mut self, lpn: Lpn, host: HostTag) -> Result<(), Interrupted> {
         let data = K::Store::stamp(lpn.as_u32(), 0);
-        let written = self.ftl.write_now(lpn, data, Time::ZERO);
+        let written = self.ftl.write_tagged_now(lpn, host, data, Time::ZERO);
         assert!(written, "a legal drive has room for page {lpn} while it is preconditioned");
         self.done += 1;
         if self.done.is_multiple_of(PROGRESS_EVERY) { self.report() } else { Ok(()) }
@@ -510,7 +515,7 @@ fn age_by_workload<K: PolicyTypes>(
     let size = drive.geometry.page_size().get();
     let shortest = (u64::from(drive.logical_pages) / 2).max(SHORTEST);
     let (mut changes, pass) = Changes::of(drive, input)?;
-    if matches!(changes, Changes::Kept(_) | Changes::Read(_)) && pass.0 == 0 {
+    if matches!(changes, Changes::Kept(_) | Changes::Read(..)) && pass.0 == 0 {
         return Ok(()); // no writes, nothing to age by
     }
     result.pass = pass;
@@ -544,7 +549,7 @@ enum Changes<'a> {
     /// All of them, for each pass.
     Kept(Vec<Change>),
     /// Too many to keep: each pass reads the workload.
-    Read(&'a dyn Workload),
+    Read(&'a dyn Workload, Vec<Hint>),
 }
 
 /// A write or a trim.
@@ -553,16 +558,22 @@ struct Change {
     offset: u64,
     len: u32,
     trim: bool,
+    flow: u8,
+    hint: Hint,
 }
 
 impl Change {
-    fn of(request: &Request) -> Option<Self> {
+    /// `hints`: those of requests without one, by flow.
+    fn of(request: &Request, hints: &[Hint]) -> Option<Self> {
         let trim = match request.op {
             Op::Read | Op::Flush => return None,
             Op::Write | Op::WriteFua => false,
             Op::Trim => true,
         };
-        Some(Self { offset: request.offset, len: request.len, trim })
+        let &Request { offset, len, flow, hint, .. } = request;
+        let usual = hints.get(usize::from(flow)).copied().unwrap_or(0);
+        let hint = if hint == 0 { usual } else { hint };
+        Some(Self { offset, len, trim, flow, hint })
     }
 
     /// The pages that change: a write changes all that it touches; a trim discards only whole ones.
@@ -580,12 +591,14 @@ impl Change {
         size: u64,
         work: &mut Work<'_, '_, K>,
     ) -> Result<(), Interrupted> {
+        // Nothing is urgent while no time passes.
+        let host = HostTag { prio: Prio::Normal, flow: self.flow, hint: self.hint };
         for page in self.pages(size) {
             let lpn = Lpn::from_u32(page as u32);
             if self.trim {
                 work.ftl.trim(lpn, Time::ZERO);
             } else {
-                work.write(lpn)?;
+                work.write_tagged(lpn, host)?;
             }
         }
         Ok(())
@@ -603,7 +616,8 @@ impl<'a> Changes<'a> {
         let mut seen = BitSet::new(drive.logical_pages as usize);
         let (mut written, mut different) = (0, 0);
         let (mut kept, mut all) = (Vec::new(), 0);
-        each_change(input, |change| {
+        let hints = drive.host.hints_of(&input.about().flows);
+        each_change(input, &hints, |change| {
             for page in change.pages(size).filter(|_| !change.trim) {
                 written += 1;
                 different += u64::from(!seen.get(page as usize));
@@ -615,7 +629,7 @@ impl<'a> Changes<'a> {
             }
             Ok(())
         })?;
-        let changes = if all <= KEPT { Self::Kept(kept) } else { Self::Read(input) };
+        let changes = if all <= KEPT { Self::Kept(kept) } else { Self::Read(input, hints) };
         Ok((changes, (written, different)))
     }
 
@@ -639,10 +653,10 @@ impl<'a> Changes<'a> {
             Self::Endless { source, batch } => {
                 source.fill(batch)?;
                 work.standing.batches += 1;
-                batch.iter().filter_map(Change::of).try_for_each(|c| c.make(size, work))
+                batch.iter().filter_map(|r| Change::of(r, &[])).try_for_each(|c| c.make(size, work))
             }
             Self::Kept(all) => all.iter().try_for_each(|c| c.make(size, work)),
-            Self::Read(input) => each_change(*input, |c| c.make(size, work)),
+            Self::Read(input, hints) => each_change(*input, hints, |c| c.make(size, work)),
         }
     }
 }
@@ -650,9 +664,13 @@ impl<'a> Changes<'a> {
 /// Goes through a workload's writes and trims.
 fn each_change(
     input: &dyn Workload,
+    hints: &[Hint],
     mut see: impl FnMut(Change) -> Result<(), Interrupted>,
 ) -> Result<(), Interrupted> {
-    input.each_batch(|batch| batch.iter().filter_map(Change::of).try_for_each(&mut see))
+    input.each_batch(|batch| {
+        let mut changes = batch.iter().filter_map(|request| Change::of(request, hints));
+        changes.try_for_each(&mut see)
+    })
 }
 
 /// The pages that the workload reads before it has written them whole. They must hold data before

@@ -1,7 +1,8 @@
 //! One run: from a resolved drive and a workload to a report.
 
 use crate::config::{
-    Age, Drive, Fill, Foreground, GcPacing, HostMode, WorkloadDemand, before_run, capacity,
+    Age, Drive, Fill, Foreground, FreeBlock, GcPacing, GcTrigger, HostMode, WorkloadDemand,
+    before_run, capacity,
 };
 use crate::host::RunFlows;
 use crate::precondition::{AgeingState, Checkpoints, Preconditioned, precondition, resumably};
@@ -12,8 +13,8 @@ use crate::result::{Report, pages_in_use, report};
 use crate::session::Session;
 use crate::sim::Sim;
 use ftl::{
-    Config, Cost, Ftl, Future, GcMarks, LevelTimes, Life, PageChoice, Policies, PolicyTypes,
-    Throttle, Watch, Wear,
+    Config, Cost, Deaths, Ftl, Future, GcMarks, LevelTimes, Life, PageChoice, Policies,
+    PolicyTypes, Separation, Throttle, Watch, Wear,
 };
 use kernel::{Bytes, Dur, Time};
 use policies::{Arbitration, Builtin, Family};
@@ -156,7 +157,14 @@ pub fn ftl_of<K: PolicyTypes>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
         endurance: drive.endurance_left(),
         seed: drive.seed,
     };
-    Ftl::new(config, policies)
+    let mut ftl = Ftl::new(config, policies);
+    if let Some(GcTrigger::Garbage(share)) = drive.ftl.gc.trigger {
+        ftl.collect_garbage_above(share);
+    }
+    if drive.ftl.free_block == Some(FreeBlock::LeastWorn) {
+        ftl.open_least_worn();
+    }
+    ftl
 }
 
 /// Runs a workload on a drive.
@@ -186,10 +194,16 @@ pub fn run_recorded(
     let workload = &*folded(&mut drive, workload)?;
     let drive = &drive;
     let future = future_of(drive, workload)?;
+    let deaths = deaths_of(drive, workload)?;
     let policies = || policies_of(drive, future.as_ref());
     let (mut ftl, state) = prepare::<Builtin>(drive, workload, &policies, cache, progress)?;
     let before = pages_in_use(&ftl);
-    ftl.begin_run(policies());
+    let mut policies = policies();
+    if let Some(deaths) = deaths {
+        // The state before the run must not depend on its requests.
+        policies.separation.foresee(deaths);
+    }
+    ftl.begin_run(policies);
 
     let total = workload.about().requests;
     let start = Progress { stage: Stage::Running, done: 0, total, now: Time::ZERO };
@@ -349,12 +363,16 @@ fn unfit_for_session(drive: &Drive) -> Vec<String> {
             "`host.only`: a session hears every flow; leave it out, and submit requests of one flow",
         ),
     ];
-    let future = drive.policies.build().cost.wants_future().then(|| {
-        let policies = drive.policies.to_json();
-        let name = policies[Family::Cost.name()]["name"].as_str().unwrap_or_default();
+    let built = drive.policies.build();
+    let seers = [
+        (built.cost.wants_future(), Family::Cost, "fixed"),
+        (built.separation.wants_future(), Family::Separation, Family::Separation.default()),
+    ];
+    let future = seers.into_iter().filter(|(wants, ..)| *wants).map(|(_, family, other)| {
+        let (family, (name, _)) = (family.name(), drive.policies.get(family));
         format!(
-            "the cost policy `{name}` must know the requests to come, and nobody knows those of a \
-             session; `--policy cost=fixed` does not"
+            "the {family} policy `{name}` must know the requests to come, and nobody knows those of a \
+             session; `--policy {family}={other}` does not"
         )
     });
     broken(rules).chain(future).collect()
@@ -519,6 +537,45 @@ fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future
         Op::Trim | Op::Flush => {}
     })?;
     Ok(Some(Arc::new(Future { first, reads })))
+}
+
+/// When each copy of each page ends, for a policy that asks for it. The workload is read twice.
+fn deaths_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Deaths>>, TraceError> {
+    if !drive.policies.build().separation.wants_future() {
+        return Ok(None);
+    }
+    let size = drive.geometry.page_size().get();
+    // Each change of a page, with the pages that the host has written before.
+    let changes = |f: &mut dyn FnMut(usize, u32)| -> Result<(), TraceError> {
+        let mut clock = 0_u32;
+        workload.each_batch(|batch| {
+            for request in batch.iter().filter(|r| r.has_extent()) {
+                let pages = match request.op {
+                    Op::Write | Op::WriteFua => request.offset / size..request.end().div_ceil(size),
+                    // Only whole pages can be given up.
+                    Op::Trim => request.offset.div_ceil(size)..request.end() / size,
+                    Op::Read | Op::Flush => continue,
+                };
+                for page in pages {
+                    f(page as usize, clock);
+                    clock = clock.wrapping_add(u32::from(request.op.writes()));
+                }
+            }
+            Ok(())
+        })
+    };
+    let mut first = vec![0_u32; drive.logical_pages as usize + 1];
+    changes(&mut |page, _| first[page + 1] += 1)?;
+    for page in 1..first.len() {
+        first[page] += first[page - 1];
+    }
+    let mut at = vec![0_u32; first[first.len() - 1] as usize];
+    let mut next: Vec<u32> = first[..first.len() - 1].to_vec();
+    changes(&mut |page, clock| {
+        at[next[page] as usize] = clock;
+        next[page] += 1;
+    })?;
+    Ok(Some(Arc::new(Deaths { first, at })))
 }
 
 /// Requests without times of their own arrive in a closed loop, unless the settings insist on an
@@ -702,6 +759,9 @@ fn unnamed_requests(workload: &dyn Workload) -> Result<Option<String>, TraceErro
             digest.update(request.offset.to_le_bytes());
             digest.update(request.len.to_le_bytes());
             digest.update([request.op as u8]);
+            if request.hint > 0 {
+                digest.update([u8::MAX, request.hint]);
+            }
         }
         Ok(())
     })?;

@@ -25,6 +25,7 @@ mod flows;
 mod fluid;
 mod front;
 mod golden;
+mod hints;
 mod honest;
 mod idle;
 mod keys;

@@ -7,7 +7,7 @@ pub struct Column {
     pub name: String,
     /// A value for each row.
     pub values: Values,
-    /// Some rows may have no value: there the greatest integer stands, or not a number.
+    /// Whether some rows may have no value. They then hold the greatest integer, or not a number.
     pub optional: bool,
 }
 

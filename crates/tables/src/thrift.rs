@@ -20,7 +20,7 @@ pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// A signed number such that near zero is short.
+/// A signed number in a form that is short near zero.
 pub(crate) fn zigzag(out: &mut Vec<u8>, value: i64) {
     varint(out, (value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned());
 }

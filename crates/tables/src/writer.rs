@@ -11,7 +11,7 @@ use crate::thrift::{BINARY, I32, STRUCT, StructFields, text, zigzag};
 
 const MAGIC: &[u8; 4] = b"PAR1";
 
-/// Rows in a row group, at least, and all that came with the last of them.
+/// The least number of rows in a row group. It also has all rows that came with the last of them.
 pub const GROUP: usize = 1 << 16;
 
 // Type
@@ -123,8 +123,8 @@ impl<W: Write> Writer<W> {
         if self.rows >= GROUP { self.end_group() } else { Ok(()) }
     }
 
-    /// Writes the rest and the file's own facts, `metadata` included. A file that nobody gave
-    /// columns stays empty.
+    /// Writes the rest and the file's own facts, `metadata` included. A file without columns stays
+    /// empty.
     pub fn finish(mut self, metadata: &[(String, String)]) -> io::Result<W> {
         if self.schema.is_empty() {
             return Ok(self.out);
@@ -250,7 +250,7 @@ fn kind(values: &Values) -> (i32, Option<i32>) {
     }
 }
 
-/// The words that values count through.
+/// The words that values are positions in.
 fn words(values: &Values) -> Option<&[String]> {
     if let Values::Words(_, words) = values { Some(words) } else { None }
 }

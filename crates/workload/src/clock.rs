@@ -12,7 +12,8 @@ pub(crate) fn fits(ns: u64) -> bool {
     ns >> BITS == 0
 }
 
-/// Checks that requests, which are in order, come while the clock goes. `hint` is a way out.
+/// Checks that requests, which are in order, come within the range of the clock. `hint` is a way
+/// out.
 pub(crate) fn in_time(batch: &[Request], name: &str, hint: &str) -> Result<(), TraceError> {
     match batch.last() {
         Some(last) if !fits(last.at.as_ns()) => {

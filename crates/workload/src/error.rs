@@ -65,7 +65,7 @@ pub struct Detail {
     pub found: String,
     /// The expected value.
     pub expected: String,
-    /// A way out, empty where there is none to offer.
+    /// A way out; empty if there is none.
     pub hint: String,
 }
 
@@ -92,7 +92,7 @@ pub enum TraceError {
     /// One record is wrong.
     #[error("{0}")]
     Record(Box<Detail>),
-    /// The times, taken together, cannot be meant.
+    /// The times, taken together, are not plausible.
     #[error("{0}")]
     Clock(Box<Detail>),
     /// An address lies outside the drive, or does not fit it.

@@ -14,8 +14,8 @@ pub trait RequestSource: Send {
     /// An empty batch is the end, and stays so.
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError>;
 
-    /// The records passed over so far because they could not be read and the user asked to
-    /// skip such.
+    /// The number of records that were skipped so far because they could not be read and the user
+    /// allowed that.
     fn skipped(&self) -> u64 {
         0
     }
@@ -43,8 +43,8 @@ impl RequestSource for Listed {
     }
 }
 
-/// Something that can be opened more than once: preconditioning looks at a workload before the
-/// run does. Every opening yields the same requests.
+/// A workload that can be opened more than once: preconditioning reads it before the run does.
+/// Every opening yields the same requests.
 pub trait Workload: Send + Sync {
     /// Facts that are known without reading requests.
     fn about(&self) -> &About;
@@ -65,7 +65,7 @@ pub trait Workload: Send + Sync {
     }
 
     /// Whether it is known, without reading it, that it has no reads and that its writes cover
-    /// whole pages of `page` bytes. Then the drive needs no data before. `false`: it is not so, or
+    /// whole pages of `page` bytes. The drive then needs no earlier data. `false`: it is not so, or
     /// not known.
     fn writes_whole_pages(&self, _page: Bytes) -> bool {
         false
@@ -79,7 +79,7 @@ pub trait Workload: Send + Sync {
 }
 
 impl dyn Workload + '_ {
-    /// Goes through all requests, batch by batch, as long as `see` has no error.
+    /// Reads through all requests, batch by batch, as long as `see` returns no error.
     pub fn each_batch<E: From<TraceError>>(
         &self,
         mut see: impl FnMut(&[Request]) -> Result<(), E>,
@@ -105,7 +105,7 @@ pub struct Flows {
 
 /// A closed loop: a stream that keeps a number of its requests inside the drive.
 pub struct Loop {
-    /// Its requests, whose times say nothing.
+    /// Its requests, whose times have no meaning.
     pub source: Box<dyn RequestSource>,
     /// How many are outstanding.
     pub depth: u32,
@@ -124,10 +124,10 @@ pub struct About {
     pub format: String,
     /// SHA-256 of the file's bytes as stored (compressed ones as compressed), in hexadecimal.
     pub sha256: Option<String>,
-    /// The user's reading options, such as `time-unit=us device=3`. Together with the
-    /// bytes it says which requests there are.
+    /// The user's reading options, such as `time-unit=us device=3`. Together with the bytes they
+    /// determine the requests.
     pub reading: Option<String>,
-    /// The number of requests, where it is known.
+    /// The number of requests, if it is known.
     pub requests: Option<u64>,
     /// The address space in bytes: all requests end at or below it.
     pub span: Option<u64>,
@@ -136,9 +136,9 @@ pub struct About {
     pub timed: bool,
     /// The depth of each closed loop in it ([`Workload::flows`]).
     pub closed: Vec<u32>,
-    /// The owners of the requests, if there are several: [`Request::flow`] counts through them.
+    /// The owners of the requests, if there are several: [`Request::flow`] is a place in this list.
     pub flows: Vec<Flow>,
-    /// Present if this was generated to stand for a trace that is not at hand.
+    /// Present if this was generated to represent a trace whose files are missing.
     pub stand_in: Option<StandIn>,
     /// Findings and decisions at the opening, in words for the user.
     pub notes: Vec<String>,
@@ -149,11 +149,12 @@ pub struct About {
 pub struct Flow {
     /// Its name in results.
     pub name: String,
-    /// Its share beside others, where an arbiter goes by that.
+    /// Its share beside others, for arbiters that use weights.
     pub weight: u32,
-    /// Its requests inside the drive at most; `None`: as many as the drive has places.
+    /// The greatest number of its requests inside the drive; `None`: as many as the drive has
+    /// places.
     pub depth: Option<u32>,
-    /// Its addresses: from the first byte to the one behind the last.
+    /// Its addresses: from the first byte to the one after the last.
     pub region: (u64, u64),
 }
 
@@ -171,7 +172,7 @@ pub struct StandIn {
     pub model: String,
     /// The version of the model; its numbers may move between versions.
     pub version: String,
-    /// The published statistics that it reproduces, and where they stand.
+    /// The published statistics that it reproduces, and their source.
     pub fitted_to: String,
 }
 

@@ -35,7 +35,7 @@ def kept(where: Callable[[], str]) -> Iterator[None]:
     """Text printed inside is not lost if it cannot be printed: the message names its file.
 
     Args:
-        where: Says it, and is asked only then.
+        where: Returns the name of the file; it is called only then.
     """
     try:
         yield

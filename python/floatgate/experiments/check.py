@@ -336,7 +336,7 @@ def _list(data: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def reading(given: Mapping[str, Any], folder: Path) -> Reading:
-    """How traces are to be read; folders of traces as seen from the experiment's."""
+    """The reading options of traces, with their folders relative to that of the experiment."""
     read = {key.replace("-", "_"): value for key, value in given.items()}
     if "traces" in read:
         folders = read["traces"] if isinstance(read["traces"], list) else [read["traces"]]

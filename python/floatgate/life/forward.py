@@ -61,8 +61,8 @@ def fast_forward(
         page_write: The time of a page write without throttle, `"600us"`; by default from the same
             run, or, with a demand in numbers, the time of a program.
         target: The life to advance to, `"5y"` by default. With a throttle, the throttle's own.
-        step: How long each number of `demand` lasts, `"1s"` by default. Longer steps are quicker
-            where bursts within them do not matter.
+        step: How long each number of `demand` lasts, `"1s"` by default. Longer steps are faster,
+            but hide bursts within them.
         bins: Spans of the series.
         epochs: Rows of the table of epochs, at most.
         periods: The first period to be kept by itself, and the number of such periods.
@@ -70,7 +70,7 @@ def fast_forward(
         set: Settings by key, as for `run`.
         seed: The seed of the run that measures `waf` and `page_write`.
         progress: Called some ten times a second with the stage (`filling`, `ageing`, `running`,
-            `fast-forward`), requests or periods done, how many there are, and a time in ns.
+            `fast-forward`), requests or periods done, their total, and a time in ns.
         **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:

@@ -40,7 +40,7 @@ def lifetime(
     "workload"`), unless its file says how it ages or the settings say otherwise. Then one pass over
     the workload is simulated. `result.lifetime.simulated` has the numbers of the pass. Years and
     bytes follow from the same rate of writing and the same write amplification. If the write
-    amplification is not known to one value, `result.lifetime.why` says why, and
+    amplification is not known to one value, `result.lifetime.why` gives the reason, and
     `result.lifetime.range` has the least and the greatest years.
 
     A drive of more than two million pages is simulated in part: some of its dies, with their share

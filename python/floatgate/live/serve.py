@@ -56,11 +56,12 @@ def serve(
         control: The path of a second socket, by which the drive is watched and told of faults; by
             default `UNIX.control`, or `floatgate-PORT.control` in the current folder.
         store: The file that keeps the data of the drive; None: memory, for as long as it is served.
-        clock: `fast`, or `real:slowdown=N`: simulated time passes N times as slowly as time does.
+        clock: `fast`, or `real:slowdown=N`: simulated time passes N times as slowly as wall time.
         record: The file that stores all requests; `run` of it gives the same result.
         policy: Policies by family, as for `run`.
-        set: Settings by key, as for `run`; requests arrive when they come, with any `host.mode`.
-        seed: The seed of every random stream; the drive file's where it is not given.
+        set: Settings by key, as for `run`; requests arrive when they are submitted, with any
+            `host.mode`.
+        seed: The seed of every random stream; by default that of the drive file.
         out: The folder in which the result is stored, as `OUT/RUN-ID/` with `result.json` and its
             tables `requests`, `series` and `blocks`.
         progress: Called about ten times a second. The arguments are the stage, the work done (page
@@ -71,7 +72,7 @@ def serve(
             it (with the port that was free) and the path of the control socket.
 
     Returns:
-        The result, as `run` gives it; `timing.live` says how it was served.
+        The result, as `run` gives it; `timing.live` describes the service.
 
     Raises:
         InputError: The drive, a setting, a policy or a place is wrong; the message gives the place.

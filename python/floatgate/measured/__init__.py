@@ -35,7 +35,7 @@ def drives() -> dict[str, dict[str, Any]]:
 
 
 def of(name: str, config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns the numbers of an included drive, None if they are of other settings.
+    """Returns the numbers of an included drive; None if its settings were others.
 
     The keys are `digest`, `read_iops`, `read_mb_per_s`, `write_mb_per_s`, `waf` and `tbw_bytes`;
     `docs/drives.md` defines each.

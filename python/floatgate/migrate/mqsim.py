@@ -211,7 +211,7 @@ def is_ours(text: str) -> bool:
 
 
 class Flow(NamedTuple):
-    """One flow of a scenario; `where` says which."""
+    """One flow of a scenario; `where` names it."""
 
     where: str
     synthetic: bool
@@ -793,7 +793,7 @@ def _dram(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
     """The buffer's port: the time of an access as MQSim estimates it.
 
     An access is tRCD + tCL and its data, two bursts in each period of the data rate, which is in
-    MHz. Of an access to more than a row MQSim counts half of the rows, each with its tRP.
+    MHz. For an access to more than a row, MQSim counts half of the rows, each with its tRP.
     """
     burst = next((key for key in _BURST_KEYS if key in values), None)
     timed = {"Data_Cache_DRAM_tRCD": "13", "Data_Cache_DRAM_tCL": "13", "Data_Cache_DRAM_tRP": "13"}

@@ -67,8 +67,8 @@ class Converted(NamedTuple):
     """A file of another simulator, as files of ours by name, and the outcome for each parameter.
 
     `runs` are the drives and workloads that belong together, by the names of their files. `missing`
-    are files that the workloads name and that do not exist. `notes` tell, each with its line, where
-    a file is not of its form and the other simulator reads it all the same.
+    are files that the workloads name and that do not exist. `notes` list, each with its line,
+    departures of a file from its form that the other simulator accepts.
     """
 
     simulator: str
@@ -107,7 +107,7 @@ UNKNOWN = "unknown: no version of the simulator at hand has it"
 
 
 def unknown(name: str, value: str, known: Iterable[str]) -> Fate:
-    """A parameter or an element that no rule is for, with the name that was perhaps meant."""
+    """A parameter or an element without a rule, with the name that was perhaps meant."""
     near = nearest(name, known)
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
     return Fate(name, value, {}, f"{UNKNOWN}{meant}")

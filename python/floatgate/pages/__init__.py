@@ -78,8 +78,8 @@ def render(template: str, **values: object) -> str:
     """A page from a template of this package, such as `report/page.html`.
 
     Templates extend `pages/base.html`, which draws `specs`, one in each element `.plot`. With
-    `plots=False` it leaves out the program that draws them. With `nonce`, that of the answer that
-    serves the page, its scripts and styles carry it.
+    `plots=False` it leaves out the program that draws them. With `nonce`, its scripts and styles
+    carry the nonce of the answer that serves the page.
     """
     bundle = _bundle() if values.get("plots", True) is not False else ""
     return piece(template, bundle=bundle, palettes=PALETTES, **values)

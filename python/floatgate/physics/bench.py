@@ -22,8 +22,8 @@ def bench(chip: str, *, samples: int = 2, blocks: int = BLOCKS, seed: int = 1) -
 
     Args:
         chip: The name of a chip.
-        samples: How many of it are in sockets, 1 to 64.
-        blocks: How many blocks of each are measured, 1 to 256.
+        samples: The number of samples in sockets, 1 to 64.
+        blocks: The number of blocks of each that are measured, 1 to 256.
         seed: The seed of the errors, below 2^63.
 
     Raises:

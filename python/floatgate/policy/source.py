@@ -18,8 +18,8 @@ _read: dict[str, tuple[ModuleSpec | None, bytes]] = {}
 def digest_of_module(module: ModuleType) -> str | None:
     """The digest of a module and of its imports from its own package or folder.
 
-    None if the code in memory is not, or no longer, that of the files. For a single file, the
-    digest is that of the command `sha256sum`.
+    None if the code in memory differs from that of the files. For a single file, the digest is that
+    of the command `sha256sum`.
     """
     files = {}
     for part in _parts(module):

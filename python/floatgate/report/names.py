@@ -21,7 +21,7 @@ class Names:
         runs: The results.
         variants: The own values of each; a workload by the name in its result.
         varied: The settings that vary, in order.
-        labels: A short name for each run, its number where that would be long.
+        labels: A short name for each run, or its number if the name would be long.
         title: The meaning of the parts of a label: `victim · spare-factor`.
         place_title: The title of an axis or legend of places: without the seed.
     """

@@ -159,9 +159,9 @@ def facts(tables: Sequence[Table], kind: str = "output") -> list[Fact]:
 
 
 def counts(tables: Sequence[Table]) -> dict[str, dict[str, int]]:
-    """How many facts have each verdict, `numbers` and `relations` apart, all four in order.
+    """The number of facts with each verdict, separately for `numbers` and `relations`.
 
-    `follows` has how many rows follow from the inputs, and how many of them are not equal.
+    `follows` has the number of rows that follow from the inputs, and of those that are not equal.
     """
     found = {"numbers": Counter[str](), "relations": Counter[str]()}
     for fact in facts(tables):

@@ -95,7 +95,7 @@ def flaw(
     Args:
         seal: The list of stored files in its file.
         folder: Where it lies.
-        tables: The tables that it must have; by default those that it says it has.
+        tables: The tables that it must have; by default those in its list.
     """
     if seal is None:
         if tables is None:

@@ -27,7 +27,7 @@ def check_pages(path: Path) -> None:
     """Checks whether the pages of a file have a possible number of values.
 
     Raises:
-        ValueError: One says that it has fewer than none.
+        ValueError: A page has a negative number.
     """
     # Polars refuses files that do not follow the format.
     strange = (LookupError, TypeError, AttributeError, RecursionError, OSError)

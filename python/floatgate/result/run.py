@@ -73,7 +73,7 @@ class Result(Value):
         """The damage of the tables of a stored result, in words; None if they are whole.
 
         Args:
-            tables: The tables that it must have; by default those that it says it has.
+            tables: The tables that it must have; by default those in its list.
         """
         return None if self.folder is None else flaw(self.seal, self.folder, tables)
 

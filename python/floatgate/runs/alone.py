@@ -46,7 +46,7 @@ def alone(
         **reading: How a trace is read.
 
     Raises:
-        InputError: The workload is one flow, so there is nobody to be slowed down by.
+        InputError: The workload is one flow, so no other flow can slow it down.
     """
     flows = result.data["host"]["flows"]
     if not flows or len(flows) < 2:

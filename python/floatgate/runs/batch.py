@@ -89,7 +89,7 @@ def check(
     Args:
         jobs: The jobs to run.
         varied: The own settings of each, for messages.
-        progress: Called while workloads are gone through.
+        progress: Called while workloads are read through.
 
     Raises:
         InputError: Some job could not start, or two would be the same; every mistake is listed

@@ -53,7 +53,7 @@ def cache() -> Cache | None:
     caches. The engine reads the greatest size of the states from FLOATGATE_CACHE_LIMIT.
 
     Raises:
-        InputError: A folder of the cache's name is there and somebody else's.
+        InputError: A folder of that name exists, and belongs to something else.
     """
     named = os.environ.get("FLOATGATE_CACHE")
     if named == "":

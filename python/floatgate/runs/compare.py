@@ -45,19 +45,19 @@ def compare(
         set: `{"ftl.spare-factor": [0.07, 0.2]}` or `["ftl.spare-factor=0.07,0.2"]`.
         seed: `[1, 2, 3]` or `"1,2,3"`.
         steady: Whether drives are filled and aged first, as for `floatgate.run`.
-        out: The folder that each run is stored in while it goes on, as `floatgate.run` does, and at
-            the end the list of them as `comparison.json`. A run that exists already is taken as it
-            is.
+        out: The folder in which each run is stored while it goes on, as `floatgate.run` does, and
+            at the end the list of them as `comparison.json`. A run that exists already is taken as
+            it is.
         record: Which tables are stored, as for `floatgate.run`.
         workers: How many processes work at a time, by default one for each core; 1 stands for
             this process itself.
         executor: Where to run instead of on this machine.
-        progress: Called some ten times a second with how far all runs have come, also while they
-            are checked.
+        progress: Called some ten times a second with the progress of all runs, also during their
+            check.
         **reading: Options of reading traces, and of changing them (docs/traces.md):
 
     Returns:
-        The results, in the order of the values, not of their ends. A run that fails is in
+        The results, in the order of the values rather than of completion. A run that fails is in
         `failed`; the others go on. Traces of the same bytes are one run, which has all their names.
 
     Raises:

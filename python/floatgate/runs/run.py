@@ -47,7 +47,7 @@ def run(
             an instance (see `floatgate.policy`).
         set: Settings by key, `{"ftl.spare-factor": 0.2}` or `["ftl.spare-factor=0.2"]`; those
             of the workload begin with `workload.`.
-        seed: The seed of every random stream; the drive file's where it is not given.
+        seed: The seed of every random stream; by default that of the drive file.
         steady: Whether the drive is filled and aged by random writes before the run, as one in use
             is: `precondition.fill=full` and `precondition.age=random`, unless `set` says otherwise.
         out: The folder in which the run is stored, as `OUT/RUN-ID/` with `result.json` and the
@@ -56,9 +56,9 @@ def run(
             or none; by default the first three. Tables that are not recorded cost nothing. With
             `snapshots`, `floatgate.view` shows the drive over time.
         progress: Called about ten times a second. The arguments are the stage, the records,
-            requests or page writes done, how many there are (None if unknown, as for `ageing`) and
-            the simulated time in ns. Stages are `opening`, `reading`, `filling` and `ageing` while
-            the drive is preconditioned, and `running`.
+            requests or page writes done, their total (None if unknown, as for `ageing`) and the
+            simulated time in ns. Stages are `opening`, `reading`, `filling` and `ageing` while the
+            drive is preconditioned, and `running`.
         **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:

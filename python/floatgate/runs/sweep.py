@@ -93,11 +93,11 @@ def sweep(
         quick: Make its quick form.
         out: The folder of the results, by default `floatgate-results/NAME`. Besides the runs it has
             `sweep.json`, with the name of each run, and at the end `comparison.json`.
-        traces: Where traces of the catalogue lie, if the experiment does not say it.
+        traces: The folders of the catalogue's traces, if the experiment does not name them.
         workers: How many processes work at a time, by default one for each core; 1 stands for
             this process itself.
         executor: Where to run instead of on this machine.
-        progress: Called some ten times a second with how far all runs have come.
+        progress: Called some ten times a second with the progress of all runs.
 
     Returns:
         The results of all runs, block by block. A run that fails is in `failed`; the others go on.

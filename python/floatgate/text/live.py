@@ -1,4 +1,4 @@
-"""A drive that is served, in words: how it stands, and its health."""
+"""A drive that is served, in words: its state and its health."""
 
 from __future__ import annotations
 

@@ -37,18 +37,18 @@ def convert(
     """Writes a workload as a Parquet file, which every function here takes as a workload.
 
     The columns are `time_ns` (since the first request), `op` (read, write, trim, flush, write-fua),
-    `offset` and `size` in bytes, and `prio` (normal, high). `flow` follows if the workload has
-    flows. Rows are in the order of time, and the file names their source. It appears whole or not
-    at all, and memory does not grow with it.
+    `offset` and `size` in bytes, `prio` (normal, high), and `hint` (0: none). `flow` follows if the
+    workload has flows. Rows are in the order of time, and the file names their source. It appears
+    whole or not at all, and memory does not grow with it.
 
     Args:
         workload: Any workload that `floatgate.run` takes.
         out: The file, whose name ends in `.parquet`.
         force: Replace an existing file.
-        drive: A generator that says no `workload.span` covers this drive.
+        drive: A generator without a `workload.span` covers this drive.
         set: Settings of the workload by key, `{"workload.requests": 1000}`.
-        progress: Called some ten times a second with the stage (`converting`), the requests
-            done, how many there are (None where unknown) and the workload's time in ns.
+        progress: Called some ten times a second with the stage (`converting`), the requests done,
+            their total (None if unknown) and the workload's time in ns.
         **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:

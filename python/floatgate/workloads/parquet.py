@@ -289,7 +289,7 @@ class Pieces:
         """The hints; 0 stands for none."""
         import polars as pl
 
-        # What is no whole number, or out of bounds, has no value in the narrow type.
+        # A fraction changes in the narrow type, and a number out of bounds has no value there.
         hints = values.cast(pl.UInt8, strict=False)
         wrong = hints.is_null() | (hints.cast(values.dtype) != values)
         if wrong.any():
@@ -369,7 +369,7 @@ class Blocks:
 def _units(key: str, name: str) -> str:
     return (
         f"`{key}={name}:sectors` if they count blocks of 512 bytes, `{key}={name}:4KiB` of that "
-        f"size, `{key}={name}:bytes` if they are as they are"
+        f"size, `{key}={name}:bytes` if they count bytes"
     )
 
 

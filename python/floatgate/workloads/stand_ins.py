@@ -32,8 +32,8 @@ def fit(
     Args:
         trace: A trace file, or a trace of the catalogue such as `msr:hm_0`. If its files are
             absent, the profile is that of its published statistics.
-        progress: Called some ten times a second with the stage (`looking`, `fitting`), the
-            requests done, how many there are (None where unknown) and the trace's time in ns.
+        progress: Called some ten times a second with the stage (`looking`, `fitting`), the requests
+            done, their total (None if unknown) and the trace's time in ns.
         **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:
@@ -76,15 +76,15 @@ class Profile:
 def expected_error(measure: str) -> float | None:
     """Returns the error to expect when a stand-in takes the place of its trace.
 
-    Measured as `docs/measured/stand-ins.md` says: the median, over the traces that the model is
-    judged on, of the size of the error, relative to the trace; of shares, the difference.
+    As `docs/measured/stand-ins.md` explains, it is the median, over the traces that the model is
+    judged on, of the relative error; for shares, of the difference.
 
     Args:
         measure: As in results and descriptions: `"waf"`, `"host.read.latency_ns.mean"`,
             `"characters.reads_on_read_only"`.
 
     Returns:
-        The error as a part of 1, or None where it was not judged.
+        The error as a part of 1, or None if it was not judged.
     """
     judged = _errors().get(measure)
     return None if judged is None else float(judged["typical"])

@@ -363,8 +363,8 @@ pub trait Separation: Watch {
     fn stream(&mut self, page: &PageCtx) -> u8 {
         0
     }
-    /// Whether pages of two streams never share a block whatever happens: then all moves are asked about,
-    /// those of other families too, and none goes to another stream for want of room.
+    /// Whether pages of two streams never share a block, in any case. The policy is then asked about
+    /// all moves, also those of other families, and no page goes to another stream for lack of space.
     fn isolates(&self) -> bool {
         false
     }
@@ -375,7 +375,7 @@ pub trait Separation: Watch {
     }
     /// A page has its slot in this stream.
     fn on_placed(&mut self, page: &PageCtx, stream: u8) {}
-    /// A block was opened for a stream, when so many host pages had been written.
+    /// A block was opened for a stream; `clock` host pages had been written by then.
     fn on_opened(&mut self, block: BlockId, stream: u8, clock: u32) {}
     /// Collection has chosen a block of a stream.
     fn on_collected(&mut self, block: BlockId, stream: u8, clock: u32) {}

@@ -92,7 +92,7 @@ impl<K: PolicyTypes> Policies<K> {
     }
 }
 
-/// What a request of the host says of its pages, beside their addresses.
+/// The facts about the pages of a request of the host, beside their addresses.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct HostTag {
     /// How urgent it is.
@@ -130,7 +130,7 @@ pub struct Access {
     pub kind: AccessKind,
     /// The page.
     pub lpn: Lpn,
-    /// What the request says of it.
+    /// The priority, flow and hint of the request.
     pub host: HostTag,
     /// Page operations of the host in the drive, waiting or running.
     pub waiting_device: u32,

@@ -37,13 +37,19 @@ impl<K: PolicyTypes> Ftl<K> {
     /// programs it at once. Returns `false` if there is no space.
     #[inline(always)] // every page that is aged comes by
     pub fn write_now(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
+        self.write_tagged_now(lpn, HostTag::default(), data, now)
+    }
+
+    /// The same for a page of a request.
+    #[inline(always)] // as `write_now`
+    pub fn write_tagged_now(&mut self, lpn: Lpn, host: HostTag, data: Page<K>, now: Time) -> bool {
         debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
         self.jobs.side_by_side = false;
         let written = if self.space.unit() > 1 {
-            self.buffer_page(lpn, data, now)
+            self.buffer_page(lpn, host, data, now)
         } else {
             let home = self.spread(lpn);
-            self.write_home(home, lpn, data, now)
+            self.write_home(home, lpn, host, data, now)
         };
         self.jobs.side_by_side = true;
         written
@@ -57,13 +63,20 @@ impl<K: PolicyTypes> Ftl<K> {
     }
 
     #[inline]
-    fn write_home(&mut self, home: PlaneId, lpn: Lpn, data: Page<K>, now: Time) -> bool {
+    fn write_home(
+        &mut self,
+        home: PlaneId,
+        lpn: Lpn,
+        host: HostTag,
+        data: Page<K>,
+        now: Time,
+    ) -> bool {
         let tag = Tag::of(Source::Host);
-        let (_, stream) = self.host_stream(lpn, HostTag::default(), now);
+        let (_, stream) = self.host_stream(lpn, host, now);
         for plane in self.planes_from(home) {
             if let Some((ppn, block, slot)) = self.allocate(plane, stream, lpn, tag, now) {
-                if self.answers.separation.follows {
-                    self.note_placed(lpn, block, HostTag::default(), now);
+                if self.answers.notes_writes {
+                    self.note_write(block, [(lpn, host)].into_iter(), now);
                 }
                 self.bind_host(lpn, ppn, block, slot, now);
                 self.program_done(lpn, ppn, data, tag, now);
@@ -96,6 +109,7 @@ impl<K: PolicyTypes> Ftl<K> {
             && !self.space.striped
             && self.answers.in_order
             && !self.answers.separation.asks_host
+            && !self.answers.notes_writes
             && !self.answers.interests.has(Interests::PROGRAM);
         let mut later = Later::new(if alone { self.space.geometry.planes() } else { 0 });
         for lpn in pages {
@@ -122,7 +136,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 continue;
             }
             self.write_later(&mut later, &data);
-            if !self.write_home(home, lpn, data(lpn), now) {
+            if !self.write_home(home, lpn, HostTag::default(), data(lpn), now) {
                 return Err(lpn);
             }
             later.room.as_mut_slice().fill(None);
@@ -158,9 +172,9 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// Takes a page into its buffer. Returns `false` if the buffer is full and flash has no space
     /// for it.
-    fn buffer_page(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
+    fn buffer_page(&mut self, lpn: Lpn, host: HostTag, data: Page<K>, now: Time) -> bool {
         let (home, unit) = (self.program_buffer_of(lpn), self.space.unit());
-        let at = home + self.program_buffers() * self.host_stream(lpn, HostTag::default(), now).0;
+        let at = home + self.program_buffers() * self.host_stream(lpn, host, now).0;
         if self.answers.separation.hosts > 1 && !self.buffered[at].has(lpn) {
             self.forget_buffered(lpn);
         }
@@ -206,10 +220,9 @@ impl<K: PolicyTypes> Ftl<K> {
             planes.find_map(|plane| self.allocate(plane, stream, first, tag, now))
         });
         if let Some(Some((first, block, slot))) = given {
-            if self.answers.separation.follows {
-                buffer
-                    .pages()
-                    .for_each(|lpn| self.note_placed(lpn, block, HostTag::default(), now));
+            if self.answers.notes_writes {
+                let pages = buffer.pages().map(|lpn| (lpn, HostTag::default()));
+                self.note_write(block, pages, now);
             }
             self.bind_unit(buffer.pages(), block, slot, now);
             self.unit_done(first, buffer.take(self.space.unit()), tag, now);

@@ -22,8 +22,8 @@ impl<K: PolicyTypes> Ftl<K> {
         now: Time,
     ) -> Option<Operation> {
         let (ppn, block, slot) = self.place(lpn, 1, host, waiting, idle, now)?;
-        if self.answers.separation.follows {
-            self.note_placed(lpn, block, host, now);
+        if self.answers.notes_writes {
+            self.note_write(block, [(lpn, host)].into_iter(), now);
         }
         self.bind_host(lpn, ppn, block, slot, now);
         Some(self.host_operation(Verb::Program, Slots::one(ppn), host.prio))
@@ -34,19 +34,19 @@ impl<K: PolicyTypes> Ftl<K> {
     /// this order, with an operation on its slot alone.
     pub fn write_unit(
         &mut self,
-        lpns: &[Lpn],
-        host: HostTag,
+        pages: &[(Lpn, HostTag)],
         waiting: &Waiting,
         idle: &BitSet,
         now: Time,
     ) -> Option<Operation> {
-        let pages = lpns.len() as u32;
-        let (first, block, slot) = self.place(lpns[0], pages, host, waiting, idle, now)?;
-        if self.answers.separation.follows {
-            lpns.iter().for_each(|lpn| self.note_placed(*lpn, block, host, now));
+        let (lpn, host) = pages[0];
+        let count = pages.len() as u32;
+        let (first, block, slot) = self.place(lpn, count, host, waiting, idle, now)?;
+        if self.answers.notes_writes {
+            self.note_write(block, pages.iter().copied(), now);
         }
-        self.bind_unit(lpns.iter().copied(), block, slot, now);
-        Some(self.host_operation(Verb::Program, Slots::run(first, pages), host.prio))
+        self.bind_unit(pages.iter().map(|(lpn, _)| *lpn), block, slot, now);
+        Some(self.host_operation(Verb::Program, Slots::run(first, count), host.prio))
     }
 
     /// Points pages that one command programs to their slots, from one on. Missing pages are padding.
@@ -114,8 +114,8 @@ impl<K: PolicyTypes> Ftl<K> {
         self.buffered.len() / self.answers.separation.hosts
     }
 
-    /// The kinds of writes that have program buffers of their own: those of each stream of the host, and
-    /// last the urgent ones, if these lie in blocks of their own.
+    /// The number of kinds of writes that have program buffers of their own: those of each stream of the
+    /// host. Urgent ones are the last kind, if they lie in blocks of their own.
     pub fn kinds_of_writes(&self) -> usize {
         self.answers.separation.hosts + usize::from(self.answers.priority)
     }

@@ -14,7 +14,7 @@ use nand::{BlockId, Geometry, Source, Tag};
 /// The place of a stream of another family.
 const NO_PLACE: u8 = u8::MAX;
 
-/// What the separation policy has said of its streams, once.
+/// The answers of the separation policy about its streams, asked for once.
 pub(crate) struct Separated {
     /// The id of each of its streams.
     ids: Vec<StreamId>,
@@ -174,9 +174,30 @@ impl<K: PolicyTypes> Ftl<K> {
         Dest::Stream(self.ask_stream(&page))
     }
 
-    /// A page of the host has a slot in a block, and is about to be bound to it.
+    /// Pages of the host have slots in a block, and are about to be bound to them.
     #[cold]
-    pub(crate) fn note_placed(&mut self, lpn: Lpn, block: BlockId, host: HostTag, now: Time) {
+    pub(crate) fn note_write(
+        &mut self,
+        block: BlockId,
+        pages: impl Iterator<Item = (Lpn, HostTag)>,
+        now: Time,
+    ) {
+        let mut prio = Prio::Normal;
+        for (lpn, host) in pages {
+            prio = prio.max(host.prio);
+            if self.answers.separation.follows {
+                self.note_placed(lpn, block, host, now);
+            }
+        }
+        let plane = self.space.set_of(block);
+        if self.answers.garbage > 0.0 && self.space.garbage(plane) > self.answers.garbage {
+            self.jobs.garbage_due.set(plane.as_u32() as usize);
+            self.jobs.collect(plane, Source::Host, prio);
+        }
+    }
+
+    /// A page of the host has a slot in a block.
+    fn note_placed(&mut self, lpn: Lpn, block: BlockId, host: HostTag, now: Time) {
         let tag = Tag { prio: host.prio, ..Tag::of(Source::Host) };
         let page = self.page_ctx(lpn, false, tag, host, now);
         let place = self.answers.separation.place_of(self.space.blocks.stream(block));

@@ -3,7 +3,7 @@
 //! If several planes make superblocks, "plane" is such a set, by its first plane, and "block" a
 //! superblock, by its first block. The other planes of a set have no entries here.
 
-use super::Space;
+use super::{Space, State};
 use crate::{StreamClass, StreamId, StreamSpec};
 use kernel::{Idx, IndexVec};
 use nand::{BlockId, Geometry, PlaneId, Source, Store, Tag};
@@ -126,6 +126,20 @@ impl<S: Store> Space<S> {
     pub(crate) fn any_for_moves(&self, plane: PlaneId, tag: Tag) -> Option<BlockId> {
         let streams = self.stream_ids().filter(|s| self.class_of(*s).takes_moves());
         streams.into_iter().find_map(|stream| self.frontier(plane, stream, tag))
+    }
+
+    /// Of the written slots of a plane, the share that holds nothing valid. Counted anew, block by block.
+    pub(crate) fn garbage(&self, plane: PlaneId) -> f64 {
+        let blocks = self.geometry.blocks_of(plane).map(BlockId::new);
+        let used = blocks.filter(|b| !matches!(self.blocks.state(*b), State::Free | State::Bad));
+        let (mut written, mut valid) = (0, 0);
+        for block in used {
+            written += u64::from(self.blocks.slots());
+            valid += u64::from(self.blocks.valid(block));
+        }
+        let open = self.stream_ids().map(|stream| u64::from(self.rest(plane, stream)));
+        let written = written - open.sum::<u64>();
+        if written == 0 { 0.0 } else { (written - valid) as f64 / written as f64 }
     }
 
     /// The writes that a stream is for.

@@ -15,7 +15,9 @@ use nand::{
     BlockId, DieId, Each, Level, Mode, Operation, Outcome, PlaneId, Ppn, Slots, Source, Store, Tag,
     Verb,
 };
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// A structural check looks at every page of a drive. A drive of fewer pages is checked after each step, a
 /// larger one after one step in several: damage to the structure stays, so a later check finds it.
@@ -173,6 +175,15 @@ pub(crate) struct Sabotage {
     pub(crate) unordered_programs: bool,
 }
 
+/// The hints that the host gives: any page gets another now and then.
+#[derive(Default)]
+pub(crate) struct HintsOf {
+    /// Their number.
+    pub(crate) most: u8,
+    /// That of the copy which each page has in flash.
+    pub(crate) placed: Vec<u8>,
+}
+
 /// An FTL, the plain map beside it, and the operations on their way.
 pub(crate) struct Drive<K: PolicyTypes> {
     pub(crate) ftl: Ftl<K>,
@@ -184,7 +195,7 @@ pub(crate) struct Drive<K: PolicyTypes> {
     /// Reads of pages in blocks at their read limit, in order.
     blocked: Vec<Lpn>,
     /// Writes that wait for space, in order: those that one command programs together.
-    stalled: VecDeque<(Vec<Lpn>, Prio)>,
+    stalled: VecDeque<(Vec<Lpn>, HostTag)>,
     /// Writes that wait for others to be programmed with, urgent ones apart.
     program_buffers: Vec<Vec<Lpn>>,
     /// The pages of commands that program several.
@@ -218,6 +229,8 @@ pub(crate) struct Drive<K: PolicyTypes> {
     pub(crate) endures: Option<(u32, u32)>,
     /// Of each block: its erases and mode when it was last read, and the host reads since.
     served: Vec<(u32, Mode, u32)>,
+    /// The hints of writes, if there are any.
+    pub(crate) hints: Option<Rc<RefCell<HintsOf>>>,
     /// The check of a test besides that of the structure.
     pub(crate) look: Option<Box<dyn Fn(&Ftl<K>) -> Result<(), Fault>>>,
     /// A policy's stream has no fallback: its jobs wait for a pool that may have no block to lend.
@@ -260,6 +273,7 @@ where
             sabotage: Sabotage::default(),
             endures: None,
             served: vec![(0, Mode::Full, 0); geometry.blocks()],
+            hints: None,
             look: None,
             jobs_may_wait: false,
             most_jobs: 0,
@@ -319,13 +333,18 @@ where
     pub(crate) fn write(&mut self, lpn: Lpn, prio: Prio) {
         self.observe(lpn, AccessKind::Write, prio);
         self.seen.writes += 1;
+        let hint = self.hints.as_ref().map_or(0, |hints| {
+            let mixed = self.seen.writes / 7 * 31 + u64::from(lpn.as_u32()) * 5;
+            (mixed % u64::from(hints.borrow().most)) as u8
+        });
+        let host = HostTag { hint, ..HostTag::of(prio) };
         if self.unit() == 1 {
-            return self.place_or_wait(vec![lpn], prio);
+            return self.place_or_wait(vec![lpn], host);
         }
         let (home, apart) = (self.ftl.program_buffer_of(lpn), self.ftl.program_buffers());
         let mut kinds = (home..self.program_buffers.len()).step_by(apart);
         let waits = kinds.find(|at| self.program_buffers[*at].contains(&lpn));
-        let own = home + self.ftl.kind_of_write(lpn, HostTag::of(prio), self.now()) * apart;
+        let own = home + self.ftl.kind_of_write(lpn, host, self.now()) * apart;
         if let Some(at) = waits {
             self.seen.absorbed += 1;
             if at == own || !self.ftl.sorts_writes() {
@@ -349,7 +368,10 @@ where
         let urgent = self.ftl.kinds_of_writes() - usize::from(self.ftl.separates_urgent());
         let urgent = at >= urgent * self.ftl.program_buffers();
         let prio = if urgent { Prio::High } else { Prio::Normal };
-        self.place_or_wait(pages, prio);
+        // As `hints` numbers the streams of the host.
+        let kind = at / self.ftl.program_buffers();
+        let hint = if self.hints.is_some() && !urgent { kind as u8 } else { 0 };
+        self.place_or_wait(pages, HostTag { hint, ..HostTag::of(prio) });
     }
 
     /// Whether there was anything in program buffers: it is programmed now, or waits for space.
@@ -363,14 +385,14 @@ where
         !full.is_empty()
     }
 
-    fn place_or_wait(&mut self, lpns: Vec<Lpn>, prio: Prio) {
-        if !(self.stalled.is_empty() && self.place(&lpns, prio)) {
+    fn place_or_wait(&mut self, lpns: Vec<Lpn>, host: HostTag) {
+        if !(self.stalled.is_empty() && self.place(&lpns, host)) {
             self.seen.stalls += 1;
-            self.stalled.push_back((lpns, prio));
+            self.stalled.push_back((lpns, host));
         }
     }
 
-    fn place(&mut self, lpns: &[Lpn], prio: Prio) -> bool {
+    fn place(&mut self, lpns: &[Lpn], host: HostTag) -> bool {
         let mut idle = BitSet::new(self.waiting.len());
         (0..self.waiting.len()).for_each(|d| idle.set(d));
         self.pending.iter().for_each(|p| idle.clear(p.die.index()));
@@ -379,9 +401,10 @@ where
         let given = if let [lpn] = *lpns
             && self.unit() == 1
         {
-            self.ftl.write(lpn, HostTag::of(prio), waiting, &idle, now)
+            self.ftl.write(lpn, host, waiting, &idle, now)
         } else {
-            self.ftl.write_unit(lpns, HostTag::of(prio), waiting, &idle, now)
+            let pages: Vec<_> = lpns.iter().map(|lpn| (*lpn, host)).collect();
+            self.ftl.write_unit(&pages, waiting, &idle, now)
         };
         let Some(operation) = given else { return false };
         let ppn = operation.slot();
@@ -389,6 +412,9 @@ where
         for &lpn in lpns {
             let data = self.next_data(lpn);
             self.truth[lpn.index()] = data;
+            if let Some(hints) = &self.hints {
+                hints.borrow_mut().placed[lpn.index()] = host.hint;
+            }
             unit.push((lpn, data));
         }
         if self.unit() == 1 {
@@ -487,6 +513,9 @@ where
             return self.check();
         }
         self.truth[lpn.index()] = data;
+        if let Some(hints) = &self.hints {
+            hints.borrow_mut().placed[lpn.index()] = 0;
+        }
         self.staged = self.unit() > 1;
         if self.staged && self.rng.below(2 * self.unit() as u32) == 0 {
             self.seal_staged();

@@ -7,7 +7,7 @@ mod scenario;
 mod small;
 mod steps;
 
-pub(crate) use drive::{Drive, Fault, Sabotage, Seen, Taste};
+pub(crate) use drive::{Drive, Fault, HintsOf, Sabotage, Seen, Taste};
 pub(crate) use policy_types::small_config;
 pub(crate) use policy_types::{
     InOrder, Mix, NoRefresh, NoThrottle, Plain, Traditional, builtin, of_store, policies_of,

@@ -23,7 +23,7 @@ pub struct FileStore {
 pub(crate) struct KnownPages {
     /// The name of the recording, which its `.events` have too; nothing was recorded without.
     pub(crate) name: Option<String>,
-    /// The digest of its text, where the server had an orderly end.
+    /// The digest of its text, if the server had an orderly end.
     pub(crate) sha256: Option<String>,
 }
 

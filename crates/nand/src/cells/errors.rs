@@ -3,8 +3,8 @@
 use crate::physics::normal;
 use kernel::Rng;
 
-/// How far to the next error where each bit errs with probability `rate`: geometric, from one
-/// uniform number.
+/// Returns the distance to the next error if each bit errs with probability `rate`. It is
+/// geometric, from one uniform number.
 fn gap(rng: &mut Rng, ln_right: f64) -> f64 {
     ((1.0 - rng.unit()).ln() / ln_right).floor()
 }

@@ -174,7 +174,8 @@ mod tests {
         let all = legal_moves(&map);
         assert_eq!(all.len(), 16, "each of four pairs may join at its upper level or stay");
         let fit: Vec<_> = all.into_iter().filter(|moves| withstands_a_level(&map, moves)).collect();
-        // Every pair but the lowest must join; that may, and the paper leaves it (ER, P1).
+        // Every pair but the lowest must join. The lowest may, and the paper leaves it as it is
+        // (ER, P1).
         assert_eq!(fit, [[0, 1, 3, 3, 5, 5, 7, 7], [1, 1, 3, 3, 5, 5, 7, 7]]);
         let ours: Vec<u8> = (0..8).map(|level| map.reprogrammed(level)).collect();
         assert_eq!(ours, fit[0]);

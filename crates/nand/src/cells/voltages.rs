@@ -71,7 +71,8 @@ impl Alias {
 impl Voltages {
     /// A block of `wordlines` with `64 * words` cells each.
     pub fn new(cell: Cell, wordlines: usize, words: usize) -> Self {
-        // Half the distance of two levels, in so many units that the highest level is well inside.
+        // Half the distance of two levels, in units. The highest level then lies well inside the
+        // range.
         let parts = [16.0, 16.0, 10.0, 6.0][cell.bits() as usize - 1];
         let unit = 0.375 / parts;
         let map = GrayMap::new(cell.bits());

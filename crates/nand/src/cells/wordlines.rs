@@ -228,8 +228,8 @@ impl Wordlines {
         count
     }
 
-    /// Power failed while a wordline rose from the levels in `before` to those it has: each cell
-    /// takes the steps between with probability `share`, and stands where it got to.
+    /// Power failed while a wordline rose from the levels in `before` to its present ones. Each
+    /// cell takes each step of the way with probability `share`, and stays where that brings it.
     pub fn stop_short(&mut self, wordline: usize, before: &[u8], share: f64, rng: &mut Rng) {
         let cells = self.cells(wordline);
         for (level, from) in self.level[cells].iter_mut().zip(before) {
@@ -276,7 +276,7 @@ mod tests {
                     assert!(before.iter().zip(w.levels(wordline)).all(|(a, b)| a <= b));
                 }
             }
-            // All levels are used, and alike.
+            // All levels are used equally often.
             let mut used = [0_u32; LEVELS];
             w.level.iter().for_each(|v| used[*v as usize] += 1);
             let expected = 8.0 * 1024.0 / f64::from(1_u32 << bits);

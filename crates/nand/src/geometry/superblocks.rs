@@ -65,8 +65,8 @@ impl Superblocks {
         self.members == 1
     }
 
-    /// Whether the order of stripes says anything: several blocks make a superblock, or some units
-    /// hold parity.
+    /// Whether the order of stripes matters: several blocks make a superblock, or some units hold
+    /// parity.
     #[inline]
     pub fn are_striped(&self) -> bool {
         self.members > 1 || self.parity > 0

@@ -126,7 +126,7 @@ mod tests {
         for limit in [4e-3, 7e-3, 1e-2] {
             let t = code.errors_corrected(limit, 1e-15);
             assert!(code.uber(t, limit) <= 1e-15 && code.uber(t - 1, limit) > 1e-15, "{limit}");
-            // Some six and a half deviations above the mean, as a normal tail of 3e-11 is.
+            // A normal tail of 3e-11 lies some six and a half deviations above the mean.
             let mean = 36_864.0 * limit;
             let away = (f64::from(t) - mean) / (mean * (1.0 - limit)).sqrt();
             assert!((6.3..7.2).contains(&away), "{limit}: {away}");

@@ -25,7 +25,8 @@ pub const GUARDED_READ_LIMIT: u32 = 100_000;
 /// The raw bit error rate that one read of a block adds to its pages of a type, at `cycles`.
 ///
 /// Kinds of cell differ as their read limits do (assumed), and a page type errs in proportion to
-/// its boundaries. A block with guard levels: a tenth of it, by its limit.
+/// its boundaries. A block with guard levels errs a tenth as much, because its limit is
+/// ten times as high.
 pub fn read_slope(cell: &Cell, page_type: usize, cycles: f64) -> f64 {
     let (at_rating, power) = SLOPE;
     let kind = f64::from(read_limit(2)) / f64::from(read_limit(cell.bits()));

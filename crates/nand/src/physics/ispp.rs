@@ -39,8 +39,8 @@ const SPACING: f64 = 0.75;
 const SPAN: f64 = 2.0 * SPACING;
 /// Deviation of everything that neither wear nor time changes: programming and coupling noise.
 ///
-/// Fitted: with it, and with [`super::Ldpc::DEFAULT`], data written at 3000 cycles and kept for a
-/// year need 1, 3 and 7 sensings for AGCR's three steps, which holds from 0.068 to 0.078; this is
+/// Fitted. With this value and [`super::Ldpc::DEFAULT`], data written at 3000 cycles and kept for a
+/// year need 1, 3 and 7 sensings for AGCR's three steps. That holds from 0.068 to 0.078; this is
 /// the middle.
 const WRITE_NOISE: f64 = 0.073;
 /// Random telegraph noise: λ = `TELEGRAPH`·N^0.62, taken as Gaussian of the same variance, 2λ²

@@ -1,13 +1,13 @@
-//! The normal distribution, and the one way in which equations are solved.
+//! The normal distribution, and the solver of equations.
 
 use kernel::Rng;
 use std::f64::consts::{FRAC_2_SQRT_PI, PI, SQRT_2, TAU};
 
 /// The complementary error function for `x` ≥ 0, with a relative error below 1e-11.
 ///
-/// Below 2.5 one minus the series 7.1.6, above it the continued fraction 7.1.14 of Abramowitz &
-/// Stegun, *Handbook of Mathematical Functions*. All terms are positive, so that the series loses
-/// digits only where one is subtracted: four at 2.5.
+/// Below 2.5 it is one minus the series 7.1.6, above it the continued fraction 7.1.14 of Abramowitz
+/// & Stegun, *Handbook of Mathematical Functions*. All terms are positive, so the series loses
+/// digits only when it is subtracted from one: four at 2.5.
 fn erfc(x: f64) -> f64 {
     debug_assert!(x >= 0.0);
     if x < 2.5 {

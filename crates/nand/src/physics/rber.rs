@@ -20,8 +20,8 @@ pub struct Stress {
 
 /// The raw bit error rate of a page programmed with steps of `step_volts`, at most ½.
 ///
-/// Wear, retention and the step make one part ([`Cell::rber`]); disturbs add to it, as errors that
-/// are rare do.
+/// Wear, retention and the step make one part ([`Cell::rber`]). Disturbs add to it, as rare errors
+/// do.
 pub fn rber(cell: &Cell, page_type: usize, step_volts: f64, stress: &Stress) -> f64 {
     let kept = cell.rber(page_type, step_volts, stress.cycles, stress.hours);
     let read = read_slope(cell, page_type, stress.cycles) * stress.reads;

@@ -150,7 +150,7 @@ mod tests {
         near(r.trapped_volts(3000.0), 0.6461, 1e-4);
         near(r.achievable_cycles(0.0, MARGIN_VOLTS), 3036.0, 1.0);
         near(r.remaining(24.0), 0.8211, 5e-5);
-        // Some of Fig. 1, solved apart from this code.
+        // Values of Fig. 1, solved apart from this code.
         for (hours, cycles) in [(5.0, 3653.0), (10.0, 3978.0), (24.0, 4451.0), (2400.0, 9142.0)] {
             near(r.achievable_cycles(hours, MARGIN_VOLTS), cycles, 1.0);
         }
@@ -178,7 +178,7 @@ mod tests {
             let error = gives(Recovery::PRINTED) / recovered - 1.0;
             assert!((-0.66..-0.54).contains(&error), "{row}: {error}");
         }
-        // The sentence that only the fit can keep: proj lives on without a throttle.
+        // Only the fit agrees with this sentence of the paper: proj survives without a throttle.
         let lives = |r: Recovery| {
             let cycles = r.achievable_cycles(interval(93.75, 144.4), MARGIN_VOLTS);
             5.0 * 93.75 * cycles / 3000.0 / 144.4

@@ -47,7 +47,7 @@ mod tests {
         let n = draws.len() as f64;
         let mean = draws.iter().sum::<f64>() / n;
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
-        // Of a normal variable 84.1 % lie below one standard deviation, 2.3 % below minus two.
+        // 84.1 % of a normal variable lie below one standard deviation, 2.3 % below minus two.
         for (z, share) in [(1.0, 0.8413), (0.0, 0.5), (-2.0, 0.0228)] {
             let limit = (SPREAD * z - SPREAD * SPREAD / 2.0).exp();
             let below = draws.iter().filter(|x| **x < limit).count() as f64 / n;
@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn pages_of_a_sample_share_its_own_factor() {
-        // Between samples the variance of a page's logarithm has both parts; within one it has one.
+        // Between samples the variance of a page's logarithm has both parts, within a sample only
+        // one.
         let mut rng = Rng::named(8, "physics/variation");
         let logs: Vec<Vec<f64>> = (0..2_000)
             .map(|_| {

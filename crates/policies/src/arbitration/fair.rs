@@ -37,7 +37,7 @@ pub struct Fair {
     by_bytes: bool,
     /// The tag of the request that went last.
     now: u128,
-    /// For each flow the end of its last request, and the tag of the one that waits.
+    /// For each flow, the end of its last request and the tag of its waiting request.
     flows: Vec<(u128, Option<u128>)>,
 }
 
@@ -58,7 +58,7 @@ impl Arbitration for Fair {
         let tags = heads.iter().enumerate().map(|(i, h)| (tag(h), h.arrived, i));
         let (tag, _, next) = tags.min().expect("asked only when something waits");
         let head = &heads[next];
-        // A flush has no bytes, and is something nevertheless.
+        // A flush has no bytes, but still costs something.
         let cost = if self.by_bytes { head.bytes.max(1) } else { 1 };
         let end = tag + u128::from(cost) * FINE / u128::from(head.weight);
         self.flows[usize::from(head.flow)] = (end, None);

@@ -1,13 +1,13 @@
 //! Family arbitration: whose request goes into the drive next?
 //!
-//! The drive has a limited number of places for requests. Those that find none wait outside, each
-//! flow's in a queue of their own, and when a place is free an arbiter says from which queue the
-//! next one comes. The FTL never asks it: the host's side does.
+//! The drive has a limited number of places for requests. Requests that find none wait outside, in
+//! one queue for each flow. When a place becomes free, an arbiter chooses the queue of the next
+//! request. The host's side asks it; the FTL never does.
 
 use ftl::Watch;
 use kernel::{Prio, Time};
 
-/// The request that has waited longest of a flow.
+/// The request of a flow that has waited longest.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct HeadView {
     /// The flow, counted from 0.
@@ -18,7 +18,7 @@ pub struct HeadView {
     pub prio: Prio,
     /// When it arrived.
     pub arrived: Time,
-    /// How many bytes it is about.
+    /// Its number of bytes.
     pub bytes: u32,
     /// Requests of the flow inside the drive.
     pub inside: u32,
@@ -26,10 +26,10 @@ pub struct HeadView {
 
 /// Family **arbitration**: whose request goes into the drive next?
 pub trait Arbitration: Watch {
-    /// The position in `heads` of the request that goes next. `heads` has one of each flow that
-    /// waits, in the order of flows; never empty itself.
+    /// Returns the position in `heads` of the request that goes next. `heads` has one request for
+    /// each flow that waits, in the order of flows. It is never empty.
     fn pick(&mut self, heads: &[HeadView], now: Time) -> usize;
-    /// Whether there are no queues: requests go in as they arrive, whosever they are.
+    /// Whether there are no queues: requests go in as they arrive, from any flow.
     fn merges(&self) -> bool {
         false
     }
@@ -47,8 +47,7 @@ crate::family::family! { $
     fn merges(&self) -> bool;
 }
 
-/// The first of the heads behind `last` in the order of flows, round and round, among those that
-/// `requested` accepts.
+/// Returns the first head after flow `last` that `requested` accepts, in the cyclic order of flows.
 fn after(heads: &[HeadView], last: u8, requested: impl Fn(&HeadView) -> bool) -> Option<usize> {
     let eligible = heads.iter().enumerate().filter(|(_, h)| requested(h));
     eligible.min_by_key(|(_, h)| h.flow.wrapping_sub(last).wrapping_sub(1)).map(|(i, _)| i)

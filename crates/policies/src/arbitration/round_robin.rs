@@ -1,4 +1,5 @@
-//! `round-robin`: each flow in its turn, for any requests: drives of NVM Express must have it.
+//! `round-robin`: flows take turns, regardless of their requests. Drives of NVM Express must have
+//! it.
 
 use super::{Arbitration, HeadView, after};
 use crate::info::{Family, PolicyInfo, Wanted};

@@ -12,8 +12,8 @@ use kernel::{Prio, Time};
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
     name: "weighted",
-    summary: "Requests of high priority first; of the rest each flow sends, round by round, as many \
-              as its weight.",
+    summary: "Requests of high priority first; then each flow sends, round by round, as many \
+              requests as its weight.",
     paper: "NVM Express Base Specification, weighted round robin with urgent priority class \
             arbitration",
     params: &[BURST],
@@ -21,7 +21,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ..PolicyInfo::of(Family::Arbitration)
 };
 
-/// By turns, as often as weights say.
+/// Flows take turns, in proportion to their weights.
 #[derive(Clone, Debug)]
 pub struct Weighted {
     burst: u64,

@@ -15,8 +15,8 @@
 //! at a time (5/6 and 2/3). The erases that the code saves come from the spare space, and a lack of
 //! spare space costs copies.
 //!
-//! The second generation has to be worth its copies: where too much of the coded pages is valid
-//! still, the block is erased instead.
+//! The second generation has to be worth its copies. If too many of the coded pages are still
+//! valid, the block is erased instead.
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};

@@ -67,7 +67,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Character {
-    /// There are none but the upcoming one.
+    /// There is no access but the upcoming one.
     Unknown,
     ReadOnly,
     WriteOnly,

@@ -11,9 +11,9 @@
 //! (half as long again on a trace at sixteen times its speed). A page that is read is re-written in
 //! idle time when the expected reads save enough.
 //!
-//! Each copy is also read when collection moves it: how many copies are moved for each that is
-//! written says how many reads that adds. If collection is busy, a copy lives shortly, and quick
-//! programs are worth less.
+//! Each copy is also read when collection moves it. The number of copies moved for each copy
+//! written gives the reads that this adds. If collection is busy, copies do not live long, and
+//! quick programs are worth less.
 //!
 //! It needs more than `agcr`: six bits a page against two, and the queue of the die. With `bits=3`
 //! it needs three, which tell only whether a life had none, one or more reads, and whether this one
@@ -57,7 +57,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ..PolicyInfo::of(Family::Cost)
 };
 
-/// Reads of one life are told apart up to this many.
+/// Reads of one life are distinguished up to this number.
 const READS: usize = 8;
 /// The class of a page's life, by the one before: data from before the run, no life yet, none, one,
 /// or more reads.
@@ -70,7 +70,7 @@ const FIRST: u8 = 1;
 struct Form {
     /// Bits for each page.
     bits: u32,
-    /// Reads of one life are told apart up to this many, itself not among them.
+    /// Reads of one life are distinguished below this number.
     reads: u8,
     /// The class of the first life.
     first: u8,
@@ -133,9 +133,9 @@ pub struct Expected {
     /// Reads to be expected in each state; brought up to date now and then.
     reads: [[f64; READS]; KINDS],
     until_update: u32,
-    /// Copies that were written for the host, and for others, of late.
+    /// Recent copies: those written for the host, and those for other sources.
     copies: [u32; 2],
-    /// Reads by which a copy is moved on, to be expected of each.
+    /// The reads to expect for each copy because it is moved on.
     moves: f64,
     queue: Rewrites,
     levels: Each<Level, u64>,
@@ -186,7 +186,7 @@ impl Expected {
         }
     }
 
-    /// A copy is written: the share of the copies that are made of others, so that those are read.
+    /// Counts a copy that is written. Moved copies are made of others, which are read for it.
     fn count_copy(&mut self, moved: bool) {
         self.copies[usize::from(moved)] += 1;
         let [host, moves] = self.copies;
@@ -366,8 +366,8 @@ mod tests {
         assert_eq!(shares.map(|share| (share * 4.0) as u32), [0, 2, 2, 1]);
     }
 
-    /// One read costs 450 + 310 at low and 600 + 170 at medium cost; where half of the copies are
-    /// moved on, half a read more turns that.
+    /// One read costs 450 + 310 at low and 600 + 170 at medium cost. If half of the copies are
+    /// moved on, the extra half read makes medium cost the better one.
     #[test]
     fn what_collection_reads_is_charged() {
         let set =

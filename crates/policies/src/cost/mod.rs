@@ -38,7 +38,7 @@ fn needs_levels(drive: &DriveParts<'_>, _: &Params) -> Idle {
     if drive.levels { Idle::Nothing } else { Idle::All(NO_LEVELS.into()) }
 }
 
-/// Why levels are nothing to choose among.
+/// Why there is no choice among levels.
 const NO_LEVELS: &str = "it chooses among cost levels, and all take the same time (timing.levels)";
 
 /// The level that a checked parameter names.

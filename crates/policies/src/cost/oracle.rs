@@ -68,7 +68,7 @@ impl Oracle {
     /// The level at which a program and a number of reads take least time together.
     fn cheapest(&self, reads: u8) -> Level {
         let total = |l: &Level| self.times.program[*l] + self.times.read[*l] * u64::from(reads);
-        // Of equals the one that is quicker to write.
+        // Among equals, the level that is quicker to write.
         Level::ALL.into_iter().rev().min_by_key(total).expect("three levels")
     }
 }

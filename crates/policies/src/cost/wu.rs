@@ -1,4 +1,4 @@
-//! `wu`: high-cost writes where they are expected to delay nobody.
+//! `wu`: high-cost writes where they are expected to delay nothing.
 //!
 //! A page is written at high cost if nothing waits for its die and the next access to the die is
 //! expected after the program's end. Otherwise it is written at medium cost. The source gives no

@@ -1,8 +1,8 @@
 //! `collection-first`: the drive's own work goes before the host's.
 //!
-//! The host does not hold up garbage collection that has begun, with requests of any priority; then
-//! reads, then writes, urgent ones first among each. Space never runs short because the host is
-//! fast, and its requests wait for whole blocks to be collected.
+//! Garbage collection that has begun goes first: host requests of any priority do not hold it up.
+//! Then come reads, then writes, urgent ones first in each group. So a fast host never makes space
+//! run short, but its requests wait until whole blocks are collected.
 
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;

@@ -23,7 +23,7 @@ crate::family::family! { $
     ) -> bool;
 }
 
-/// The position of the head that came first among those that `requested` accepts.
+/// The position of the earliest head that `requested` accepts.
 #[inline]
 fn first(heads: &[OpView], requested: impl Fn(&OpView) -> bool) -> Option<usize> {
     let eligible = heads.iter().enumerate().filter(|(_, h)| requested(h));

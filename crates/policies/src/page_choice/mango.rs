@@ -1,7 +1,7 @@
 //! `mango`: urgent writes take fast pages and pass over slow ones.
 //!
 //! Grupp et al., MICRO 2009, 4.1. On cells of several bits some pages of a block program several
-//! times as fast as others, and with as much less energy. A write of high priority takes the next
+//! times as fast as others, and take that much less energy. A write of high priority takes the next
 //! fast page at the write point; the slow ones on the way are given up and count as invalid.
 //! Garbage collection does the same where it works for urgent writes, or where all is urgent (on
 //! battery).
@@ -12,9 +12,9 @@
 //! empty victim: its pages, on fast pages alone, must take less than the block that they leave.
 //! Otherwise the erase would gain nothing.
 //!
-//! Cells of one bit have no fast pages, but blocks that are: those that are worn program up to
-//! twice as fast. There high-priority writes go to the most worn free block and the others to the
-//! least worn, through two write points.
+//! Cells of one bit have no fast pages, but they have fast blocks: worn blocks program up to twice
+//! as fast. There high-priority writes go to the most worn free block and the others to the least
+//! worn, through two write points.
 
 use crate::info::{Family, Idle, PolicyInfo, Wanted};
 use crate::params::{ParamInfo, ParamKind, Params};
@@ -132,7 +132,7 @@ pub struct Mango {
     victims: Vec<Option<Victim>>,
     /// The first of two streams: worn blocks, then young ones.
     streams: Option<StreamId>,
-    /// Of the last request, and when it came.
+    /// The priority of the last request, and when it came.
     state: Prio,
     since: Time,
     high: Dur,
@@ -347,7 +347,7 @@ impl PageChoice for Mango {
         self.streams
     }
 
-    /// Moved data is not more urgent than other writes: worn blocks are kept for those that are.
+    /// Moved data goes to the least worn block: worn blocks are kept for urgent writes.
     fn gc_pick(&self) -> Option<FreePick> {
         self.by_wear().then_some(FreePick::LeastWorn)
     }

@@ -1,8 +1,8 @@
 //! `dynamic`: the next idle die, or the one with the least to do.
 //!
 //! Going round the dies (neighbouring numbers lie on different channels) spreads bursts over
-//! channels first; planes of a die take turns. Planes without room are passed over, so that a plane
-//! whose data happens to have grown does not stop the drive.
+//! channels first; planes of a die take turns. Planes without space are passed over, so that a
+//! plane whose data happens to have grown does not stop the drive.
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
@@ -32,7 +32,7 @@ pub(crate) fn new(_: &Params) -> Dynamic {
 }
 
 impl Dynamic {
-    /// A plane of `die` with room, the turn-taking one first.
+    /// A plane of `die` with space; the plane whose turn it is comes first.
     #[inline]
     fn plane_of(&mut self, load: &Load<'_>, die: usize) -> Option<PlaneId> {
         let planes = self.planes_per_die;
@@ -51,7 +51,7 @@ impl Dynamic {
         None
     }
 
-    /// The die with the least waiting, counting from the turn; `None` when no plane has room.
+    /// The die with the least waiting, counting from the turn; `None` when no plane has space.
     fn least_loaded(&mut self, load: &Load<'_>) -> Option<PlaneId> {
         let turn = self.next_die.min(load.waiting.len() - 1);
         let planes = self.planes_per_die;

@@ -3,7 +3,7 @@
 //! Such a block stores two bits in a cell instead of three and endures ten times the reads. The
 //! read-hot pages of a monitor block move straight to new blocks of that kind, which takes half as
 //! many blocks again as their data fills at full density. At most a share of the blocks has guard
-//! levels; beyond it the one that is read least for its time is given up.
+//! levels. Beyond that share, the block with the fewest reads for its time is given up.
 
 use super::identify::Identifier;
 use super::low::Lows;
@@ -48,8 +48,8 @@ pub(crate) fn new(params: &Params) -> HotLowDensity {
 }
 
 impl HotLowDensity {
-    /// Makes room for `pages` pages in blocks with guard levels, one block being kept for those
-    /// that have guard levels already and must move.
+    /// Makes space for `pages` pages in blocks with guard levels. One block is kept for the data of
+    /// blocks that already have guard levels and must move.
     fn make_room(
         &mut self,
         view: &FtlView<'_>,

@@ -22,7 +22,7 @@ pub(super) struct Identifier {
     /// The time of the refresh that opened a block. It is `None` for data of the host or garbage
     /// collection, which has no interval.
     refreshed: IndexVec<BlockId, Option<Time>>,
-    /// The last time that was heard of: blocks are opened on behalf of it.
+    /// The last known time, for blocks that are opened.
     now: Time,
     /// Intervals between two refreshes so far.
     intervals: u64,
@@ -68,7 +68,7 @@ impl Identifier {
         self.now = now;
     }
 
-    /// The last time that was heard of.
+    /// The last known time.
     pub(super) fn now(&self) -> Time {
         self.now
     }
@@ -92,7 +92,7 @@ impl Identifier {
         }
     }
 
-    /// A page of a monitor block is read.
+    /// Counts a read of a page of a monitor block.
     pub(super) fn on_read(&mut self, geometry: &Geometry, ppn: Ppn) {
         let (block, slot) = geometry.split(ppn);
         let row = self.row[block];
@@ -102,8 +102,8 @@ impl Identifier {
         }
     }
 
-    /// Whether a block that has reached its limit did so sooner after its last refresh than blocks
-    /// do on average; its interval counts among them from now on.
+    /// Whether a block reached its limit sooner after its last refresh than blocks do on average.
+    /// Its interval counts in that average from now on.
     fn is_early(&mut self, block: BlockId) -> bool {
         let Some(since) = self.refreshed[block] else { return false };
         let interval = self.now - since;
@@ -114,12 +114,12 @@ impl Identifier {
         early
     }
 
-    /// The target of the data of a regular block at its limit.
+    /// The stream for the data of a regular block at its limit.
     pub(super) fn stream_of(&mut self, block: BlockId) -> StreamId {
         if self.is_early(block) { MONITORED } else { REFRESHED }
     }
 
-    /// The interval of a block of another role counts too.
+    /// Counts the interval of a block of another role too.
     pub(super) fn note(&mut self, block: BlockId) {
         self.is_early(block);
     }

@@ -1,4 +1,4 @@
-//! Blocks with guard levels: how many there are, which is given up first, how well they were used.
+//! Blocks with guard levels: their number, the first to give up, and how well they were used.
 
 use super::{LOW, share};
 use ftl::{FtlView, State};
@@ -29,7 +29,7 @@ pub(super) struct Lows {
     cap: u32,
     /// Since when a block has had guard levels.
     since: IndexVec<BlockId, Option<Time>>,
-    /// A plan is about to give it up.
+    /// Whether a plan is about to give the block up.
     leaving: IndexVec<BlockId, bool>,
     /// By plane: those there are.
     now: Vec<u32>,
@@ -54,28 +54,28 @@ impl Lows {
         self.limit
     }
 
-    /// How many a plane may have.
+    /// The greatest number of such blocks in a plane.
     pub(super) fn cap_of(&self, geometry: &Geometry) -> u32 {
         share(geometry, self.percent)
     }
 
-    /// Whether a plane has so many that with `more` it would have too many.
+    /// Whether `more` such blocks would be too many for a plane.
     pub(super) fn is_full(&self, plane: PlaneId, more: u32) -> bool {
         self.now[plane.index()] + more > self.cap
     }
 
-    /// A block of a plane is about to get guard levels.
+    /// Notes that a block of a plane is about to get guard levels.
     pub(super) fn reserve(&mut self, plane: PlaneId) {
         self.now[plane.index()] += 1;
         self.most = self.most.max(self.now.iter().sum());
     }
 
-    /// A block has guard levels from now on.
+    /// Notes that a block has guard levels from now on.
     pub(super) fn begin(&mut self, block: BlockId, now: Time) {
         self.since[block] = Some(now);
     }
 
-    /// A block with guard levels is erased after this number of reads.
+    /// Notes that a block with guard levels is erased after this number of reads.
     pub(super) fn end(&mut self, geometry: &Geometry, block: BlockId, reads: u32) {
         self.leaving[block] = false;
         self.now[geometry.plane_of(block).index()] -= 1;
@@ -83,8 +83,8 @@ impl Lows {
         self.used[tenths as usize] += 1;
     }
 
-    /// Takes the block of a plane that is read least for its time, of equals the first, to be given
-    /// up.
+    /// Takes the block of a plane that is to be given up: the one with the fewest reads for its
+    /// time, of equals the first.
     pub(super) fn take_idlest(
         &mut self,
         view: &FtlView<'_>,
@@ -112,15 +112,16 @@ impl Lows {
         Some(block)
     }
 
-    /// Whether a block has guard levels and is worth keeping: of the pages that it was given three
-    /// quarters are valid. Below that it is dead space which others would have to make up for.
+    /// Whether a block has guard levels and is worth keeping: three quarters of the pages that it
+    /// was given are valid. Below that it is dead space, for which other blocks would have to make
+    /// up.
     pub(super) fn protects(view: &FtlView<'_>, block: BlockId) -> bool {
         view.blocks.role(block) == LOW
             && view.blocks.valid(block) * 4
                 >= view.layouts.slots_before(Mode::LowDensity, view.blocks.written(block)) * 3
     }
 
-    /// Slots of a plane that its blocks lack, at most.
+    /// The greatest number of slots that the blocks of a plane lack.
     pub(super) fn lost_slots(&self, geometry: &Geometry) -> u64 {
         let lost = geometry.pages_per_block() - Layouts::of(geometry).slots(Mode::LowDensity);
         u64::from(self.cap_of(geometry)) * u64::from(lost)

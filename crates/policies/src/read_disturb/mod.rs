@@ -147,7 +147,7 @@ impl Common {
         self.geometry.as_deref().expect("a policy is attached first")
     }
 
-    /// A block has reached its limit.
+    /// Begins the plan for a block that has reached its limit.
     fn begin(&mut self, block: BlockId, now: Time, plan: &mut Plan) {
         self.since[block].get_or_insert(now);
         plan.hold = self.hold;
@@ -171,7 +171,7 @@ impl Common {
     }
 }
 
-/// The whole block moves to a stream.
+/// Plans that the whole block moves to a stream.
 fn reclaim(plan: &mut Plan, block: BlockId, to: StreamId) {
     plan.push(Step::Reclaim { block, to: Dest::Stream(to) });
 }

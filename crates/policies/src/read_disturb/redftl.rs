@@ -1,4 +1,4 @@
-//! `redftl`: read-hot pages are alone with a few others.
+//! `redftl`: a few read-hot pages have a block to themselves.
 //!
 //! A shadow block holds thirty read-hot pages and nothing else, so that its refresh moves thirty
 //! pages instead of a whole block: reads wait less for it. It endures no more reads than others, so

@@ -57,7 +57,7 @@ impl Shadows {
         self.pages.min(geometry.pages_per_block())
     }
 
-    /// Steps that gather read-hot pages in shadow blocks, as far as there are any to be had; one
+    /// Steps that gather read-hot pages in shadow blocks, as far as such blocks are available. One
     /// block is kept for pages that must leave another.
     fn admit(&mut self, view: &FtlView<'_>, block: BlockId, hot: &[u32], plan: &mut Plan) {
         let room = self.room(view.geometry);
@@ -70,7 +70,7 @@ impl Shadows {
             *rest = others;
             plan.push(Step::Copy { from: block, pages: Pages::Some(some.to_vec()), to });
         };
-        // Data that the host has overwritten since makes room in shadow blocks that are there.
+        // Data that the host has overwritten leaves space in existing shadow blocks.
         let blocks = view.blocks;
         for shadow in view.geometry.blocks_of(plane).map(BlockId::new) {
             if blocks.role(shadow) != SHADOW || blocks.state(shadow) != State::Open {
@@ -90,7 +90,7 @@ impl Shadows {
         self.counts.admitted += (hot.len() - rest.len()) as u64;
     }
 
-    /// A shadow block has reached its limit.
+    /// Plans the refresh of a shadow block that has reached its limit.
     fn refresh(&mut self, view: &FtlView<'_>, block: BlockId, plan: &mut Plan) {
         self.counts.refreshed += 1;
         let pages = view.geometry.pages_per_block();

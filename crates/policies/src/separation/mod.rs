@@ -9,6 +9,10 @@ crate::family::family! { $
     SeparationPolicy: Separation {
         sepgc: sepgc::SepGc,
         shared: shared::Shared,
+        hints: hints::Hints,
+        dac: dac::Dac,
+        sepbit: sepbit::SepBit,
+        death_time: death_time::DeathTime,
     }
     fn streams(&self) -> Vec<StreamSpec>;
     fn stream(&mut self, page: &PageCtx) -> u8;
@@ -20,4 +24,21 @@ crate::family::family! { $
     fn wants_future(&self) -> bool;
     fn foresee(&mut self, future: Arc<Deaths>);
     fn dram_bytes(&self) -> u64;
+}
+
+/// A page of the host, or one that moves, of which nothing is known.
+#[cfg(test)]
+fn page(moves: bool) -> PageCtx {
+    let source = if moves { nand::Source::Gc } else { nand::Source::Host };
+    PageCtx {
+        now: kernel::Time::ZERO,
+        lpn: ftl::Lpn::from_u32(0),
+        moves,
+        tag: nand::Tag::of(source),
+        flow: 0,
+        hint: 0,
+        from: None,
+        age: None,
+        clock: 0,
+    }
 }

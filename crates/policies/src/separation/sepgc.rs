@@ -12,12 +12,12 @@ pub const INFO: PolicyInfo = PolicyInfo {
     name: "sepgc",
     summary: "Host writes and moved pages go to different blocks.",
     paper: "folklore; analysed by Van Houdt, On the necessity of hot and cold data identification to \
-            reduce the write amplification in flash-based SSDs, Performance Evaluation 2014; named by \
+            reduce the write amplification in flash-based SSDs (Performance Evaluation 2014). Named by \
             Wang et al., SepBIT, FAST 2022",
     ..PolicyInfo::of(Family::Separation)
 };
 
-/// The host apart from what moves.
+/// Writes of the host apart from moved pages.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct SepGc;
 

@@ -76,7 +76,8 @@ impl RatedCells {
         spread.min(self.achievable(f64::INFINITY))
     }
 
-    /// The rests, in hours, below and above which cells take as many cycles as there.
+    /// The shortest and the longest rest that count, in hours. Beyond them cells take as many
+    /// cycles as at them.
     pub(super) fn rests(&self) -> (f64, f64) {
         self.recovery.map_or((1.0, 2.0), |r| (r.onset_hours, self.supported.1))
     }

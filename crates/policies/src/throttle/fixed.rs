@@ -1,4 +1,4 @@
-//! `static`: writes never exceed the rate that the flash stands for the whole target.
+//! `static`: writes never exceed the rate that the flash endures for the whole target.
 //!
 //! Each second may program the share of the rated cycles of a second of the target; the unused part
 //! is lost. Safe for any demand, and blind: a workload that rests at night is held to the same rate

@@ -28,7 +28,7 @@ impl FixedRate {
         self.used += bytes;
     }
 
-    /// Ends the current period and `more` after it, in which nothing came.
+    /// Ends the current period and `more` after it, in which nothing was programmed.
     #[inline]
     pub fn next(&mut self, more: u64) {
         let paid = self.per_period * (1.0 + more as f64);

@@ -1,5 +1,5 @@
 //! A throttle in an event simulation: periods pass as events come, programs of every source are
-//! counted as they end, and each write hears when it may enter.
+//! counted as they end, and each write is told when it may enter.
 
 use super::Paced;
 use super::machine::{Machine, Settings};
@@ -194,10 +194,10 @@ impl Throttle for Gate {
         self.machine.demand(self.undelayed(now), expected);
 
         let grant = self.machine.grant();
-        // The machine has not heard yet of the programs of this period: the charges stand for them.
+        // The machine does not know yet of the programs of this period: the charges represent them.
         let left = grant.bytes - self.charged - self.expected;
         let from = now.max(self.open);
-        // A delay may come to more than a clock has, and nothing is held back beyond the target.
+        // A delay may exceed the range of the clock, and nothing is held back beyond the target.
         let last =
             self.machine.regulator().map_or(Time::MAX, |_| Time::ZERO + self.settings.target);
         let later =

@@ -86,7 +86,7 @@ impl Settings {
         Self { target, period, pace: ThrottlePace::Dynamic { cells, rules } }
     }
 
-    /// The same in steps that are longer, where the target has more periods or windows than these.
+    /// The same settings with longer steps, if the target has more periods or windows than these.
     #[must_use]
     pub fn within(self, periods: u64, windows: u64) -> Self {
         let times = |least: f64| least.ceil().max(1.0) as u64;

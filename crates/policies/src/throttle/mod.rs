@@ -44,7 +44,7 @@ crate::family::family! { $
 
 /// A throttle without its events.
 trait Paced {
-    /// The settings of its state machine, which is all of it; `None`: it has none.
+    /// The settings of its state machine, which is the whole policy. `None`: it has none.
     fn settings(&self) -> Option<&Settings> {
         None
     }

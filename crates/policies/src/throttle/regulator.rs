@@ -65,7 +65,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Epochs whose mean may be the prediction, at most.
+    /// The greatest number of epochs whose mean is the prediction.
     pub const AVERAGE: usize = 16;
 }
 
@@ -155,8 +155,8 @@ pub struct Regulator {
     rests: Option<Rests>,
     /// The charge for a byte in the last epoch that had any.
     price: f64,
-    /// Charged beyond all that epochs before this one were given: the programs of a collection
-    /// after the last write was let in. This one pays for it first.
+    /// Bytes charged beyond all that earlier epochs were given: programs of a collection after the
+    /// last write was let in. The current epoch pays for them first.
     debt: f64,
     /// The part that the last epoch paid; nothing if all is paid.
     paid: f64,
@@ -165,7 +165,7 @@ pub struct Regulator {
     kept: usize,
     /// The length of epochs, before the last one is cut short by the target.
     length: u64,
-    /// The rate was cut because of a loan.
+    /// Whether the rate was cut because of a loan.
     cut: bool,
     windows: Windows,
     selected: bool,
@@ -179,7 +179,7 @@ pub struct Regulator {
 }
 
 impl Regulator {
-    /// A drive that nothing was written to.
+    /// The regulator of a drive that has not been written.
     pub fn new(rules: Rules, cells: RatedCells, raw_bytes: f64, page_bytes: f64) -> Self {
         let hours = rules.target as f64 * rules.period / 3600.0;
         let cycles = cells.limit(hours);
@@ -402,7 +402,7 @@ impl Regulator {
         }
     }
 
-    /// Gives the epoch that begins its rate. `borrowed`: the last one used more than its own.
+    /// Sets the rate of the epoch that begins. `borrowed`: the last one used more than its own.
     fn set_rate(&mut self, borrowed: bool) {
         let remaining = (self.rules.target - self.now) as f64;
         let even = self.left() / remaining;
@@ -413,8 +413,9 @@ impl Regulator {
         self.cut = borrowed;
     }
 
-    /// Gives the epoch that begins, whose rate and length are set, its spare capacity: a share of
-    /// later epochs. After one that borrowed, it is the bytes that no epoch was given.
+    /// Sets the spare capacity of the epoch that begins, whose rate and length are already set. It
+    /// is a share of later epochs. After an epoch that borrowed, it is the bytes that no epoch was
+    /// given.
     fn set_spare(&mut self, borrowed: bool) {
         if self.rules.enforcement == Enforcement::Pessimistic {
             self.epoch.spare = 0.0;
@@ -517,8 +518,8 @@ impl Regulator {
         }
     }
 
-    /// READY Eq. 4 and 5, for the epoch that begins: bytes that come, and bytes that its capacity
-    /// is at the price of the last one.
+    /// READY Eq. 4 and 5 for the epoch that begins. They compare the bytes that come with its
+    /// capacity in bytes, at the price of the last epoch.
     fn adjust(&mut self, demand: f64) {
         let periods = self.epoch.length as f64;
         let capacity = self.epoch.capacity() / self.price;

@@ -8,14 +8,14 @@
 
 use super::cells::RatedCells;
 
-/// Parts of the flash, cycled in turn, whose rest is looked at apart.
+/// Parts of the flash that are cycled in turn, each with a rest of its own.
 const PARTS: usize = 128;
 
 /// Rests, evenly apart in their logarithms, for which the equations are solved beforehand: a life
 /// has a million parts of cycles. Values between are off by less than 10^-5, to the safe side.
 const SOLVED: usize = 256;
 
-/// The flash as it is cycled around, all of it evenly.
+/// The flash, which is cycled evenly, part after part.
 #[derive(Clone, Debug)]
 pub struct Rests {
     cells: RatedCells,
@@ -26,11 +26,11 @@ pub struct Rests {
     apart: f64,
     /// When each part was begun last, in hours; new cells have rested for ever.
     begun: Box<[f64; PARTS]>,
-    /// The part that is cycled now, and its rest in cycles of all flash.
+    /// The part that is cycled now, and the remainder of it, in cycles of all flash.
     part: usize,
     left: f64,
-    /// Whether a rest lasts from the end of a part to its beginning, which no cell of it undercuts,
-    /// rather than from beginning to beginning, which is the mean.
+    /// Whether a rest lasts from the end of a part to its beginning, rather than from beginning to
+    /// beginning. The former is the least rest of the part's cells, the latter their mean.
     least: bool,
     /// The share that the cells of this part lose, and their loss so far.
     price: f64,

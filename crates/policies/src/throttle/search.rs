@@ -19,10 +19,10 @@ struct Case {
     recovery: Recovery,
     /// Cycles of all flash that the drive can program in a period, at most.
     peak: f64,
-    /// The programs of collection beyond the grant, in periods' shares of an even spread.
+    /// The programs of collection beyond the grant, as a multiple of a period's even share.
     overshoot: f64,
-    /// Whether the host waits for the delay of each page, as it would; without, demand may be
-    /// anything.
+    /// Whether the host waits for the delay of each page, as a real one would. Without that, demand
+    /// may be anything.
     waits: bool,
 }
 
@@ -264,7 +264,7 @@ fn lost_by_local_rest(cells: &RatedCells, cycles: &[f64], hours: f64) -> Vec<f64
     for c in cycles {
         so_far.push(so_far[so_far.len() - 1] + c);
     }
-    // When the flash had been cycled so often: bytes come evenly within a period.
+    // The time at which the flash had been cycled that often; bytes come evenly within a period.
     let when = |sum: f64| {
         let i = so_far.partition_point(|s| *s < sum).clamp(1, cycles.len());
         (i as f64 - (so_far[i] - sum) / cycles[i - 1].max(1e-300)) * hours

@@ -13,6 +13,9 @@ crate::family::family! { $
         d_choices: d_choices::DChoices,
         stable_greedy: stable_greedy::StableGreedy,
         cost_benefit: cost_benefit::CostBenefit,
+        windowed: windowed::Windowed,
+        random_plus: random_plus::RandomPlus,
+        cat: cat::CostAgeTimes,
     }
     fn choose(&mut self, plane: &PlaneView<'_>, why: Tag, rng: &mut Rng) -> Option<BlockId>;
 }

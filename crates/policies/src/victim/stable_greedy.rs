@@ -1,9 +1,9 @@
 //! `stable-greedy`: the block that gains most, among those that have stopped losing pages.
 //!
 //! A block whose pages are being overwritten will be emptier if it is left alone. Greedy reclaims
-//! it too early where writes are skewed; this one looks first among blocks that lost no page for a
-//! while, counted in pages that the drive lost meanwhile. Beside `wear=static`, which works on
-//! effective cycles, it stands for the scheme of the read-disturb evaluation, of which only the
+//! it too early if writes are skewed. This policy prefers blocks that lost no page for a while,
+//! counted in pages that the drive lost meanwhile. Together with `wear=static`, which works on
+//! effective cycles, it represents the scheme of the read-disturb evaluation, of which only the
 //! idea is known.
 
 use crate::info::{Family, PolicyInfo};

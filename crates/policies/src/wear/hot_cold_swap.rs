@@ -50,7 +50,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
 #[derive(Copy, Clone, Debug)]
 pub struct HotColdSwap {
     remaining: f64,
-    /// In thousandths of a cycle, as all wear here.
+    /// In thousandths of a cycle, like all wear here.
     slack: f64,
     rated: f64,
     moves: u64,

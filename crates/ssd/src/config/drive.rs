@@ -155,6 +155,15 @@ pub enum Superblock {
     Dies(u32),
 }
 
+/// The condition at which collection begins.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum GcTrigger {
+    /// Too few free blocks.
+    FreeBlocks,
+    /// This share of the written pages of a plane is invalid: with each write request it collects one block.
+    Garbage(f64),
+}
+
 impl Superblock {
     /// The words in the drive file.
     pub(crate) const WORDS: [(&str, Self); 3] =
@@ -323,6 +332,14 @@ words! {
         Wait = "wait",
         /// Nothing in flash: the controller has the data.
         Memory = "memory",
+    }
+
+    /// The free block that a write opens.
+    pub enum FreeBlock {
+        /// The one that has been free longest.
+        Oldest = "oldest",
+        /// The one with the fewest cycles.
+        LeastWorn = "least-worn",
     }
 
     /// How fast a plane that has too few free blocks collects.

@@ -8,8 +8,8 @@
 //! name.
 
 use super::drive::{
-    Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, GcPacing, HostMode,
-    Interruptible, Mapping, Model, MultiPlane, PendingRead, PermutationOrder, Program,
+    Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, FreeBlock, GcPacing, GcTrigger,
+    HostMode, Interruptible, Mapping, Model, MultiPlane, PendingRead, PermutationOrder, Program,
     ProgramSpeed, ReadStart, RecoveryConstants, SHORTEST, Superblock, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log};
@@ -387,6 +387,9 @@ settings! {
         /// How often in a row collection moves a page inside its plane without its data leaving the die,
         /// 1 to 255: the channel carries nothing, and nobody corrects its errors. Not given: never.
         copyback: Option<NonZeroU32> [1, 255] => Run,
+        /// The free block that a write opens. "oldest": the one that has been free longest, so blocks
+        /// take turns. "least-worn": the one with the fewest cycles. By default "oldest".
+        free_block: Option<FreeBlock>,
         /// When garbage collection runs.
         gc: GcSettings,
     }
@@ -400,6 +403,10 @@ settings! {
         /// In idle time, collect until a plane has this many free blocks, at least `stop`. 0: no
         /// background collection.
         background_stop: u32,
+        /// The condition at which collection begins. "free-blocks": too few free blocks, see `start`.
+        /// { garbage = 0.15 }: beside that, with each write request a plane in which this share of the
+        /// written pages is invalid collects one block. A share above 0, below 1. By default "free-blocks".
+        trigger: Option<TriggerField>,
         /// How much is collected at once. "all": until `stop`; "one": a block, the rest in idle
         /// time, as long as `start` are free. With `pace` "per-write" both are the same.
         foreground: Foreground,
@@ -407,6 +414,12 @@ settings! {
         /// host writes, so a block is free in time, and as fast as it can while a write waits for
         /// space. "per-write" needs a `start` or `background-stop` of at least 3.
         pace: GcPacing => Run,
+    }
+
+    /// Collection by the share of garbage.
+    pub(crate) struct GarbageSettings: Copy {
+        /// Of the written pages of a plane, the share that is invalid above which it collects.
+        garbage: f64 [f64::MIN_POSITIVE, BELOW_ONE, "is {}, and it must lie between 0 and 1", "a fraction: 15 % is 0.15"],
     }
 
     /// How the host sends requests.
@@ -424,10 +437,10 @@ settings! {
         /// The fate of requests beyond the drive's capacity.
         out_of_range: OutOfRange => Requests,
         /// Settings of flows of the workload: a list of { name = "db", weight = 4, priority =
-        /// "high", hint = 3, queue-depth = 8 }. A weight is 1 to 256; a priority, "normal" or "high",
-        /// is that of every request of the flow; a hint, 0 to 255, is that of its requests without
-        /// one; the queue depth is the most of its requests in the drive.
-        flow: FlowList => Run,
+        /// "high", hint = 3, queue-depth = 8 }. A weight is 1 to 256. A priority, "normal" or "high",
+        /// is that of every request of the flow. A hint, 0 to 255, is that of its requests without
+        /// one. The queue depth is the most of its requests in the drive.
+        flow: FlowList => Requests,
         /// Only the requests of this flow are sent, as if the others were silent.
         only: Option<String> => Run,
     }
@@ -578,6 +591,17 @@ pub(crate) struct Fraction;
 /// `host.flow`: settings of some flows.
 pub(crate) struct FlowList;
 
+impl Host {
+    /// The hint that requests without one get, for each flow of a workload.
+    pub(crate) fn hints_of(&self, flows: &[Flow]) -> Vec<Hint> {
+        let hint = |flow: &Flow| {
+            let settings = self.flow.iter().find(|settings| settings.name == flow.name);
+            settings.and_then(|settings| settings.hint).unwrap_or(0) as Hint
+        };
+        flows.iter().map(hint).collect()
+    }
+}
+
 impl Field for FlowList {
     type Plain = Vec<FlowSettings>;
 
@@ -619,6 +643,9 @@ pub(crate) struct Interval;
 
 /// `timing.bus`: nothing if the array times contain the transfer.
 pub(crate) struct BusField;
+
+/// The condition at which collection begins: a word, or a table.
+pub(crate) struct TriggerField;
 
 /// Bytes to move by, forward or (with a minus sign) backward: `"-31.5KiB"`.
 pub(crate) struct Offset;
@@ -701,6 +728,18 @@ values! {
                 Value::Table(_) => BusSettings::read(at).map(Some),
                 _ => at.word(&[("included", None)], or),
             }
+        };
+    TriggerField [GarbageSettings::KEYS] => GcTrigger,
+        json!({ "anyOf": [{ "const": "free-blocks" }, GarbageSettings::schema()] }),
+        |trigger| match *trigger {
+            GcTrigger::FreeBlocks => "free-blocks".into(),
+            GcTrigger::Garbage(garbage) => GarbageSettings { garbage }.echo().into(),
+        },
+        |at| match at.node.value {
+            Value::Table(_) => {
+                GarbageSettings::read(at).map(|settings| GcTrigger::Garbage(settings.garbage))
+            }
+            _ => at.word(&[("free-blocks", GcTrigger::FreeBlocks)], "a table such as { garbage = 0.15 }"),
         };
     Offset => i64,
         json!({ "type": "string", "pattern": r"^\s*[+-]?[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)\s*$" }),

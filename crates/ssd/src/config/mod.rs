@@ -40,10 +40,10 @@ pub(crate) use chips::drive_of as chip_drive;
 pub use chips::{chip, chips};
 pub(crate) use drive::WorkloadDemand;
 pub use drive::{
-    Age, BufferKind, Cache, ChannelFirst, Drive, DriveWorkload, Duplex, Fill, Foreground, GcPacing,
-    HostMode, Interruptible, Mapping, Model, MultiPlane, PendingRead, PermutationOrder, Program,
-    ProgramSpeed, ReadStart, Recording, RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead,
-    Years, capacity,
+    Age, BufferKind, Cache, ChannelFirst, Drive, DriveWorkload, Duplex, Fill, Foreground,
+    FreeBlock, GcPacing, GcTrigger, HostMode, Interruptible, Mapping, Model, MultiPlane,
+    PendingRead, PermutationOrder, Program, ProgramSpeed, ReadStart, Recording, RecoveryConstants,
+    SHORTEST, Uncorrectable, UnmappedRead, Years, capacity,
 };
 pub use error::{ConfigError, ConfigErrorKind, Mark};
 pub(crate) use field::Word;

@@ -1,8 +1,8 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
 use super::drive::{
-    ChannelFirst, Drive, DriveWorkload, GcPacing, HostMode, Model, MultiPlane, Program, Recording,
-    Superblock, limits,
+    ChannelFirst, Drive, DriveWorkload, FreeBlock, GcPacing, GcTrigger, HostMode, Model,
+    MultiPlane, Program, Recording, Superblock, limits,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of, one_of};
@@ -110,6 +110,8 @@ pub(crate) fn resolve(
     (file.ftl.over_provisioning, file.ftl.spare_factor) = (None, None);
     file.ftl.logical_capacity = Some(Bytes::new(exported));
     file.ftl.superblock = file.ftl.superblock.filter(|all| *all != Superblock::PlaneGroup);
+    file.ftl.free_block = file.ftl.free_block.filter(|pick| *pick != FreeBlock::Oldest);
+    file.ftl.gc.trigger = file.ftl.gc.trigger.filter(|begin| *begin != GcTrigger::FreeBlocks);
     file.ftl.parity = file.ftl.parity.filter(|one_in| *one_in > 0);
     file.pages.order = file.pages.order.filter(|order| *order != PageOrder::Cyclic);
     file.pages.program = file.pages.program.filter(|program| *program != Program::Page);

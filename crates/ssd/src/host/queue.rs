@@ -122,7 +122,7 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    /// What it says of its pages.
+    /// The priority, flow and hint of its pages.
     #[inline]
     pub(crate) fn host(&self) -> HostTag {
         HostTag { prio: self.prio, flow: self.flow, hint: self.hint }

@@ -40,7 +40,8 @@ impl RunFlows {
     /// A setting names a flow that the workload does not have, or needs queues.
     pub(crate) fn of(settings: &Host, about: &About, merges: bool) -> Result<Self, String> {
         let mut flows = about.flows.clone();
-        let mut said = vec![OfRequests::default(); flows.len()];
+        let hints = settings.hints_of(&flows).into_iter();
+        let mut said: Vec<_> = hints.map(|hint| OfRequests { prio: None, hint }).collect();
         let mut wrong = Vec::new();
         let mut find = |key: &str, name: &str| {
             let found = flows.iter().position(|flow| flow.name == name);
@@ -72,8 +73,7 @@ impl RunFlows {
         for (flow, at) in settings.flow.iter().zip(found.into_iter().flatten()) {
             flows[at].weight = flow.weight.unwrap_or(flows[at].weight);
             flows[at].depth = flow.queue_depth.or(flows[at].depth);
-            let hint = flow.hint.map_or(0, |hint| hint as Hint);
-            said[at] = OfRequests { prio: flow.priority, hint };
+            said[at].prio = flow.priority;
         }
         if let Some(flow) = flows.iter().find(|flow| merges && flow.depth.is_some()) {
             return Err(format!(

@@ -72,12 +72,11 @@ impl<K: PolicyTypes> Sim<K> {
     #[inline(always)] // as `conclude`
     fn conclude_step(&mut self, die: DieId, id: JobId, op: u32) {
         // 3. The FTL takes note, and returns the job's next step.
-        let slots = self.slots_looked_for(op);
-        let awaited = self.waits.awaits_refresh() && self.are_awaited(&slots);
-        let stepped = self.step_job(die, id, op, true);
-        for slot in slots {
-            self.waits.note_programmed(&mut self.device.ops, die, Ppn::from_u32(slot));
-        }
+        let (stepped, awaited) = if self.waits.awaits_slots() {
+            self.step_awaited_job(die, id, op)
+        } else {
+            (self.step_job(die, id, op, true), false)
+        };
         self.conclude_program(die);
         // 5. Operations that waited for the job try again.
         self.follow_up(awaited);
@@ -85,6 +84,18 @@ impl<K: PolicyTypes> Sim<K> {
             Stepped::InHand(op) => self.continue_job(die, op),
             Stepped::Began | Stepped::Away => self.choose_or_rest(die),
         }
+    }
+
+    /// The same while reads wait for programs or refreshes: whether one waits for this step, too.
+    #[cold]
+    fn step_awaited_job(&mut self, die: DieId, id: JobId, op: u32) -> (Stepped, bool) {
+        let slots = self.programmed_slots(op);
+        let awaited = self.waits.awaits_refresh() && self.are_awaited(&slots);
+        let stepped = self.step_job_out_of_line(die, id, op, true);
+        for slot in slots {
+            self.waits.note_programmed(&mut self.device.ops, die, Ppn::from_u32(slot));
+        }
+        (stepped, awaited)
     }
 
     /// 4. Reads of a page that was on its way can have it now.
@@ -159,12 +170,8 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// The slots that a job's command has programmed, if reads wait for programs or refreshes.
-    #[inline]
-    fn slots_looked_for(&self, op: u32) -> Range<u32> {
-        if !self.waits.awaits_programs() && !self.waits.awaits_refresh() {
-            return 0..0;
-        }
+    /// The slots that a job's command has programmed.
+    fn programmed_slots(&self, op: u32) -> Range<u32> {
         let o = &self.device.ops[op];
         let first = o.slot().filter(|_| o.programs()).map(Ppn::as_u32);
         first.map_or(0..0, |first| first..first + self.ftl.slots_per_program())

@@ -122,7 +122,7 @@ impl<K: PolicyTypes> Sim<K> {
                 None => self.idle_work(die),
             };
             let Some((id, op)) = job else { return self.device.rest(&mut self.clock, die) };
-            match self.step_job_out_of_line(die, id, op) {
+            match self.step_job_out_of_line(die, id, op, false) {
                 Stepped::Began => return,
                 Stepped::InHand(op) => self.device.insert(die, LaneId::Job, op),
                 Stepped::Away => {}

@@ -51,8 +51,14 @@ impl<K: PolicyTypes> Sim<K> {
     }
 
     #[inline(never)]
-    pub(super) fn step_job_out_of_line(&mut self, here: DieId, id: JobId, op: u32) -> Stepped {
-        self.step_job(here, id, op, false)
+    pub(super) fn step_job_out_of_line(
+        &mut self,
+        here: DieId,
+        id: JobId,
+        op: u32,
+        done: bool,
+    ) -> Stepped {
+        self.step_job(here, id, op, done)
     }
 
     /// Asks a job for its next operation, which takes the place of `op`. The operation may start if

@@ -43,7 +43,7 @@ use crate::host::{
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
 use crate::server::assert_within;
-use ftl::{Cost, Ftl, Lpn, Order, PolicyTypes, Queues, Throttle, Waiting};
+use ftl::{Cost, Ftl, HostTag, Lpn, Order, PolicyTypes, Queues, Throttle, Waiting};
 use kernel::{Dur, Idx, Time, TimeSum};
 use nand::{FlashBlocks, PlaneId};
 use policies::ArbitrationPolicy;
@@ -92,7 +92,7 @@ pub struct Sim<K: PolicyTypes> {
     /// How long a write waits, if the host is not answered before.
     program_wait: Dur,
     /// The pages of a program buffer, in memory that is reused.
-    lpns: Vec<Lpn>,
+    unit: Vec<(Lpn, HostTag)>,
     /// Reads of the request that is being split, if pages have several units.
     joined_reads: Vec<JoinedRead>,
     /// Whether they have.
@@ -132,7 +132,7 @@ impl<K: PolicyTypes> Sim<K> {
         Self {
             program_buffers,
             program_wait: drive.ftl.program_wait.unwrap_or(Dur::ZERO),
-            lpns: Vec::new(),
+            unit: Vec::new(),
             joined_reads: Vec::new(),
             parts_of_pages: geometry.units().per_page > 1,
             splits: false,

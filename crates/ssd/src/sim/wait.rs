@@ -261,6 +261,12 @@ impl Waits {
         self.program_operations > 0
     }
 
+    /// Whether reads wait for programs, or for refreshes.
+    #[inline]
+    pub(crate) fn awaits_slots(&self) -> bool {
+        self.program_operations > 0 || self.awaits_refresh()
+    }
+
     /// Whether reads wait for programs on a die.
     pub(crate) fn awaits_programs_on(&self, die: DieId) -> bool {
         !self.programs[die].is_empty()

@@ -99,12 +99,11 @@ impl<K: PolicyTypes> Sim<K> {
     /// Gives the pages of a program unit their slots; the first operation stands for all from then on.
     pub(super) fn place_unit(&mut self, first: u32) -> bool {
         let ops = &self.device.ops;
-        let host = ops[first].host();
         let pages = ops.group(first).map(|op| &ops[op]).filter(|o| !o.superseded);
-        self.lpns.clear();
-        self.lpns.extend(pages.filter_map(|o| o.lpn));
+        self.unit.clear();
+        self.unit.extend(pages.filter_map(|o| Some((o.lpn?, o.host()))));
         let (waiting, idle) = (&self.waiting, &self.device.idle);
-        let given = self.ftl.write_unit(&self.lpns, host, waiting, idle, self.clock.now);
+        let given = self.ftl.write_unit(&self.unit, waiting, idle, self.clock.now);
         let Some(operation) = given else { return false };
         let slots = operation.slots.expect("a write has its slots");
         let mut next = first;

@@ -16,7 +16,7 @@ pub(crate) struct Chain {
 /// One of the workloads of a chain.
 pub(crate) struct ChainLink {
     pub(crate) workload: Box<dyn Workload>,
-    /// When its first request arrives at the earliest.
+    /// The earliest time at which its first request arrives.
     pub(crate) begins: Dur,
 }
 

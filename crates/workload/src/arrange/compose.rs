@@ -1,4 +1,4 @@
-//! Workloads put together from others, as a file says it:
+//! Workloads that a file puts together from others:
 //!
 //! ```toml
 //! schema = "floatgate.workload/1"
@@ -42,7 +42,7 @@ pub struct Composition {
     name: String,
     /// The line on which each part names its workload, and the part.
     parts: Vec<(usize, PartText)>,
-    /// The requests that a part without times has outstanding, where it does not say.
+    /// The requests that a part without times has outstanding, unless the part gives a number.
     depth: Option<u32>,
 }
 
@@ -51,7 +51,7 @@ pub struct Composition {
 pub struct PartText {
     /// The user's name of the workload.
     pub workload: String,
-    /// How its trace is to be read.
+    /// The format of its trace.
     pub format: Option<String>,
     /// The same.
     pub time_unit: Option<String>,
@@ -80,14 +80,14 @@ pub struct PartText {
     until: Option<Dur>,
     flow: Option<String>,
     weight: Option<u32>,
-    /// Requests of its flow inside the drive at most.
+    /// The greatest number of requests of its flow inside the drive.
     depth: Option<u32>,
 }
 
 /// When requests are urgent and when they are not.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct Switching {
-    /// As many stretches of each kind, urgent ones first and by turns.
+    /// The number of stretches of each kind. They alternate, and an urgent one is first.
     stretches: u64,
     seed: u64,
 }
@@ -97,7 +97,7 @@ impl Switching {
     const SEED: u64 = 1;
 
     /// For each stretch the number of the request at which it ends. Half of `requests` are urgent,
-    /// to within one; where one stretch ends and another begins is drawn evenly.
+    /// to within one; the borders of stretches are drawn evenly.
     fn ends(self, requests: u64) -> Vec<u64> {
         let mut rng = Rng::named(self.seed, "workload/switching");
         let urgent = requests / 2;
@@ -199,7 +199,7 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Text<T> {
 }
 
 impl Composition {
-    /// Reads the text of a file called `name`. `None` if it does not say that it is of this kind.
+    /// Reads the text of a file called `name`. `None` if it is not of this kind.
     ///
     /// # Errors
     /// All that is wrong, each with its line.
@@ -235,7 +235,7 @@ impl Composition {
         for (i, part) in file.part.into_iter().enumerate() {
             let range = part.span().start..ends[i];
             let at = |key: &str| {
-                // The key as it stands in the part, to point at its line.
+                // The key as it is written in the part, to find its line.
                 let is_it = |l: &str| {
                     let rest = l.trim_start().strip_prefix(key);
                     rest.is_some_and(|rest| rest.trim_start().starts_with('='))
@@ -388,7 +388,8 @@ impl Composition {
         (0..opened.len()).map(name).collect()
     }
 
-    /// Says which requests the whole has, as far as the drive's settings do not.
+    /// The digest of the requests of the whole, as far as the drive's settings do not determine
+    /// them.
     fn digest(&self, opened: &[Box<dyn Workload>]) -> String {
         let parts = self.parts.iter().zip(opened).map(|((_, part), workload)| {
             let about = workload.about();
@@ -400,7 +401,7 @@ impl Composition {
     }
 }
 
-/// Whether a flow may be called so.
+/// Checks the name of a flow.
 fn name_of_flow(name: &str) -> Result<(), String> {
     let bad = name.trim().is_empty() || name.chars().any(char::is_control);
     if bad { Err("a flow needs a name of one line".into()) } else { Ok(()) }
@@ -609,14 +610,14 @@ impl PartText {
         Ok(workload)
     }
 
-    /// The workload within the addresses that it may have.
+    /// The workload within its allowed addresses.
     fn wrapped(&self, workload: Box<dyn Workload>) -> Result<Box<dyn Workload>, TraceError> {
         let Some(wrap) = self.wrap else { return Ok(workload) };
         Ok(Box::new(AddressWrap::new(workload, OutOfRange::Wrap, 0, wrap)?))
     }
 }
 
-/// How many requests a workload has, up to `most`, and when the last of them arrives.
+/// Returns the number of requests of a workload, up to `most`, and the arrival of the last of them.
 fn measured(workload: &dyn Workload, most: u64) -> Result<(u64, Time), TraceError> {
     let (mut source, mut batch) = (workload.open()?, Vec::with_capacity(BATCH));
     let (mut requests, mut latest) = (0, Time::ZERO);

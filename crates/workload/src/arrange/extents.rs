@@ -63,7 +63,7 @@ impl Extents {
         &mut self.leaves[self.last].1[extent as usize % LEAF]
     }
 
-    /// Gives every chain its place; the bytes that they take together.
+    /// Gives every chain its place. Returns the bytes that they take together.
     pub(crate) fn settle(&mut self) -> u64 {
         // Chains as (earliest touch, leaf and cell of the first extent, length).
         let mut chains: Vec<(u32, u64, u32)> = Vec::new();

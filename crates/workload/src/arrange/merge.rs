@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Spot, detail};
 use crate::{About, BATCH, Flow, Flows, Loop, Request, RequestSource, TraceError, Workload};
 
-/// Each part begins at a multiple of this, as the devices of one trace do.
+/// Each part begins at a multiple of this, like the devices of one trace.
 const ALIGN: u64 = 1 << 20;
 /// All parts together end here, so that addresses can be moved and added.
 const FARTHEST: u64 = 1 << 62;
@@ -18,20 +18,21 @@ const FARTHEST: u64 = 1 << 62;
 pub struct MergedPart {
     /// Its requests.
     pub workload: Box<dyn Workload>,
-    /// How much later than the earliest part it begins. The least of all parts counts as zero.
+    /// Its beginning after that of the earliest part. The least value of all parts counts as zero.
     pub begins: Dur,
     /// The priority of its requests; `None`: each has its own.
     pub prio: Option<Prio>,
-    /// Present if its requests come when others of it are answered.
+    /// Present if its requests come when earlier ones of it are answered.
     pub closed: Option<ClosedLoop>,
     /// The owner of these requests: a name, which several parts may share, and its weight. Without
     /// a flow in any part there are no flows. A part with flows of its own keeps them.
     pub flow: Option<(String, u32)>,
-    /// Requests of its flow inside the drive at most; of several parts of a flow the first says it.
+    /// The greatest number of requests of its flow inside the drive. If a flow has several parts,
+    /// the first gives it.
     pub depth: Option<u32>,
 }
 
-/// How a part asks that waits for answers.
+/// The rule by which a part sends its requests when it waits for answers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct ClosedLoop {
     /// Requests outstanding, at least 1.
@@ -59,7 +60,7 @@ struct Placed {
     part: MergedPart,
     /// First byte of its region.
     region: u64,
-    /// The flows of its requests among those of all; empty: as they say.
+    /// The flows of its requests, as places among all flows; empty: the requests have their own.
     flows: Vec<u8>,
 }
 
@@ -173,7 +174,7 @@ fn common<'a>(mut formats: impl Iterator<Item = &'a str>) -> String {
     if formats.all(|format| format == first) { first.into() } else { "mixed".into() }
 }
 
-/// How the parts were to be read, in their order and each way once.
+/// The reading options of the parts, in their order, each once.
 fn readings(abouts: &[&About]) -> Option<String> {
     let mut ways: Vec<&str> = Vec::new();
     for way in abouts.iter().filter_map(|about| about.reading.as_deref()) {
@@ -278,8 +279,8 @@ impl RequestSource for Merged {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while batch.len() < BATCH {
-            // The earliest part goes on until the second earliest would be earlier: within a run
-            // of one part nothing is compared but its own times.
+            // The earliest part goes on until the second earliest would be earlier. Within a run of
+            // one part, only its own times are compared.
             let waiting = self.lanes.iter().enumerate();
             let mut heads = waiting.filter_map(|(i, l)| Some((l.batch.get(l.next)?.at, i)));
             let Some(mut first) = heads.next() else { break };

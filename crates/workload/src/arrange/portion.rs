@@ -48,7 +48,7 @@ impl SampleFacts {
     }
 }
 
-/// A request this much after another may still meet it in the drive.
+/// A request that follows within this time may still meet the earlier one in the drive.
 const SOON: Dur = Dur::ms(1);
 
 /// The greatest extent of a sample: most requests lie within one.
@@ -61,10 +61,10 @@ struct Spec {
     /// Bytes of a page, or of an extent.
     page: u64,
     seed: u64,
-    /// The pages of the whole that count, and those of the part: one of each group.
+    /// The pages of the whole that count, and those of the part: one from each group.
     from: u64,
     to: u64,
-    /// One flush of this number is kept.
+    /// One flush in this number is kept.
     flushes: u64,
     /// Requests of the part for each of the whole, if its times are as many times shorter.
     paced: Option<(u64, u64)>,
@@ -298,7 +298,7 @@ impl Workload for Portion {
 struct ArrivalGaps {
     last: Option<Time>,
     most: Dur,
-    /// How many were at most `most`.
+    /// The number of gaps that were at most `most`.
     soon: u64,
 }
 

@@ -2,7 +2,7 @@
 //! first requests, footprint, speed, repetition.
 //!
 //! They work on batches, and each costs something only where it is used. A slice of time and a
-//! footprint are gone through once when they are made, so that the rest is known.
+//! footprint are read through once when they are made, so that the rest is known.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use crate::clock::{at_speed, fits};
 use crate::error::{Spot, detail};
 use crate::{About, BATCH, Request, RequestSource, TraceError, Workload};
 
-/// Addresses move in units of this; inside of one nothing changes.
+/// Addresses move in units of this; within a unit nothing changes.
 const EXTENT_SHIFT: u32 = 20;
 /// Addresses end here, so that they can be moved and added.
 const FARTHEST: u64 = 1 << 62;
@@ -74,18 +74,18 @@ pub struct Steps {
     pub footprint: Option<f64>,
     /// Times are divided by this.
     pub speed: Option<f64>,
-    /// All of it this number of times, one after the other at the same addresses. Between two rounds lies
-    /// the mean distance of two requests.
+    /// The number of times that all of it comes, one after the other at the same addresses. Between
+    /// two rounds lies the mean distance of two requests.
     pub repeat: Option<u64>,
 }
 
 impl Steps {
-    /// Whether nothing is to be done.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The changes, in the order in which they apply; `None` if that is nothing.
+    /// The changes, in the order in which they apply; `None` if there are none.
     pub fn said(&self) -> Option<String> {
         let parts = [
             self.slice.map(|slice| format!("slice={slice}")),
@@ -113,7 +113,7 @@ impl Steps {
         Ok(())
     }
 
-    /// The workload with all of it done.
+    /// The workload with all changes applied.
     pub fn apply(&self, inner: Box<dyn Workload>) -> Result<Box<dyn Workload>, TraceError> {
         if self.is_empty() {
             return Ok(inner);
@@ -164,13 +164,13 @@ impl Steps {
     }
 }
 
-/// Two things that were said of a workload.
+/// Two descriptions of a workload, joined.
 pub(crate) fn joined(one: Option<&str>, other: Option<&str>) -> Option<String> {
     let both: Vec<&str> = [one, other].into_iter().flatten().collect();
     (!both.is_empty()).then(|| both.join(" "))
 }
 
-/// A workload to which something was done.
+/// A workload with changes.
 struct Changed {
     inner: Arc<dyn Workload>,
     spec: Spec,
@@ -202,7 +202,7 @@ impl Changed {
         Ok(Round { source: self.inner.open()?, spec, left, ended: false })
     }
 
-    /// Goes through one round before its base is known.
+    /// Reads through one round before its base is known.
     fn survey(&self) -> Result<Seen, TraceError> {
         let (mut round, mut batch) = (self.round()?, Vec::with_capacity(BATCH));
         let mut seen = Seen { base: Dur::ZERO, requests: 0, end: 0 };
@@ -257,7 +257,7 @@ impl Workload for Changed {
     }
 }
 
-/// One way through a workload, with everything done but its repetition.
+/// One pass over a workload, with everything done but its repetition.
 struct Round {
     source: Box<dyn RequestSource>,
     spec: Spec,
@@ -267,7 +267,7 @@ struct Round {
 }
 
 impl Round {
-    /// The next requests of those that are left, at the times and addresses that they had.
+    /// The next requests of those that are left, at their original times and addresses.
     fn cut(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         loop {
             if self.ended || self.left == 0 {

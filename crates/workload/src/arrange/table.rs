@@ -15,7 +15,7 @@ use crate::trace::{
 };
 use crate::{About, BATCH, Flow, Op, Request, RequestSource, StandIn, TraceError, Workload};
 
-/// A table that can be gone through more than once.
+/// A table that can be read through more than once.
 pub trait ColumnTable: Send + Sync {
     /// From the first row on.
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError>;
@@ -47,7 +47,7 @@ pub struct TableRows<'a> {
     pub time: Option<&'a [u64]>,
     /// 0 read, 1 write, 2 trim, 3 flush, 4 write that bypasses volatile memory (FUA).
     pub op: &'a [u8],
-    /// Bytes; of a flush it means nothing.
+    /// Bytes; without meaning for a flush.
     pub offset: &'a [u64],
     /// Bytes; 0 for a flush alone.
     pub size: &'a [u64],
@@ -57,12 +57,12 @@ pub struct TableRows<'a> {
     pub hint: Option<&'a [Hint]>,
     /// The number of the device; `None`: there is only one.
     pub device: Option<&'a [u32]>,
-    /// The owner of the request: a place in [`Facts::flows`] where the table states them, otherwise the
-    /// number of a process; `None`: nobody says.
+    /// The owner of the request: a place in [`Facts::flows`] if the table states them, otherwise
+    /// the number of a process; `None`: unknown.
     pub flow: Option<&'a [u32]>,
 }
 
-/// The metadata of a table written by floatgate, so that it need not be gone through first.
+/// The metadata of a table written by floatgate, so that no first pass is needed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Facts {
     /// Rows.
@@ -81,7 +81,7 @@ pub struct Facts {
     pub notes: Vec<String>,
 }
 
-/// Opens a table that is stored in the file at `path`. Without `facts` it is gone through once.
+/// Opens a table that is stored in the file at `path`. Without `facts` it is read through once.
 /// `said` has the user's options of reading it; `any_clock` believes every clock; `flow_by` tells
 /// flows apart if the table states none.
 pub fn open_table(
@@ -143,7 +143,7 @@ struct Tabled {
     regions: Arc<Regions>,
     flow_by: Option<FlowBy>,
     flow_of_owner: FlowOfOwner,
-    /// Rows and span that the file itself states, where it does.
+    /// Rows and span that the file itself states, if it does.
     promised: Option<(u64, u64)>,
 }
 
@@ -172,7 +172,7 @@ impl Workload for Tabled {
     }
 }
 
-/// Goes through a table that says nothing of itself.
+/// Reads through a table that has no metadata.
 fn survey(
     name: &Arc<str>,
     table: &dyn ColumnTable,
@@ -275,7 +275,7 @@ fn survey(
 struct Check {
     name: Arc<str>,
     done: u64,
-    /// Requests that rows larger than a request may be become, beyond one each.
+    /// The number of further requests that rows larger than a request may become.
     parts: u64,
     /// Such rows.
     split: u64,
@@ -398,7 +398,7 @@ fn parts(op: Op, mut offset: u64, mut size: u64) -> impl Iterator<Item = (u64, u
     })
 }
 
-/// Puts the parts of larger rows where these stood.
+/// Replaces larger rows by their parts.
 #[cold]
 fn split(ready: &mut Vec<Request>, sizes: &[u64]) {
     let whole = std::mem::take(ready);
@@ -494,7 +494,7 @@ impl TableSource {
         Ok(more)
     }
 
-    /// A file that was changed after it was written no longer says the truth of itself.
+    /// The metadata of a file that was changed after it was written no longer hold.
     fn hold_to_facts(&self, more: bool) -> Result<(), TraceError> {
         let Some((requests, span)) = self.promised else { return Ok(()) };
         let done = self.check.done;

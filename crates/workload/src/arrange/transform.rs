@@ -46,8 +46,8 @@ struct Spec {
 impl AddressWrap {
     /// Moves every address by `shift` bytes, then applies `rule` for a drive of `capacity`.
     ///
-    /// Reads the workload through once where the answer depends on all of it: for `Compact`, and
-    /// for `Refuse` when the workload may reach out of range.
+    /// Reads the workload through once if the answer depends on all of it: for `Compact`, and for
+    /// `Refuse` when the workload may reach out of range.
     pub fn new(
         inner: Box<dyn Workload>,
         rule: OutOfRange,
@@ -75,7 +75,7 @@ impl AddressWrap {
                 if !fits {
                     about.notes.push(format!("addresses are taken modulo {}", capacity.rounded()));
                 }
-                // A negative shift takes the lowest addresses to the end.
+                // A negative shift moves the lowest addresses to the end.
                 about.span = span.filter(|_| fits && shift >= 0).or(Some(spec.capacity));
             }
             OutOfRange::Compact => {
@@ -162,8 +162,8 @@ impl RequestSource for Folded {
 }
 
 impl Spec {
-    /// Goes through the workload, moved but not yet folded, as long as `see` answers `true`; it gets
-    /// each request that has an address, with its number among all, from 1.
+    /// Reads through the workload, moved but not yet folded, as long as `see` answers `true`. `see`
+    /// gets each request that has an address, with its number among all, from 1.
     fn pass(
         &self,
         inner: &dyn Workload,
@@ -421,8 +421,8 @@ impl Alignment {
         self.by_sector[0]
     }
 
-    /// The shift (bytes, a multiple of 512 below 4096) that puts most requests on a multiple of
-    /// 4 KiB, and how many; no shift at all when nothing is gained by one.
+    /// The shift (bytes, a multiple of 512 below 4096) that puts most requests on a multiple of 4
+    /// KiB, and their number. The shift is 0 if none gains anything.
     pub fn best_shift(&self) -> (u64, u64) {
         let counts = self.by_sector.iter().enumerate();
         let (sector, count) =

@@ -1,6 +1,6 @@
 //! The catalogue: published traces by name, the facts about them, and the places of their files.
 //!
-//! The data stand in `presets/traces`. A trace is named by its publisher and itself, `msr:hm_0`;
+//! The data is in `presets/traces`. A trace is named by its publisher and itself, `msr:hm_0`;
 //! `msr:hm` is the volumes of that server side by side.
 
 mod data;
@@ -40,7 +40,7 @@ pub struct Entry {
     pub collection: String,
     /// The number that its repository gives it.
     pub set: Option<String>,
-    /// The place of the download; `None`: nobody has published it.
+    /// The place of the download; `None`: it is not published.
     pub page: Option<String>,
     /// Its terms, in a few words.
     pub licence: Option<String>,
@@ -65,7 +65,7 @@ pub struct Entry {
 pub struct Archive {
     /// Its file name.
     pub name: String,
-    /// Its size, where that is known.
+    /// Its size, if that is known.
     pub bytes: Option<u64>,
 }
 
@@ -95,7 +95,7 @@ impl Catalogue {
         data::built_in()
     }
 
-    /// The trace called `name`, or also called so.
+    /// The trace with this name, or with this other name.
     pub fn get(&self, name: &str) -> Option<&Entry> {
         let called = |e: &&Entry| e.name == name || e.aliases.iter().any(|alias| alias == name);
         self.traces.iter().find(called)

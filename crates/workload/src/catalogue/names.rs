@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-/// How the name of a file begins and ends, and whether a time stands between.
+/// The beginning and end of a file's name, and whether a time is between them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamePattern {
     text: String,

@@ -184,7 +184,7 @@ impl Opening<'_> {
     }
 }
 
-/// Says when a file has another number of requests than its publisher's.
+/// Reports if a file has another number of requests than its publisher states.
 fn excerpt(entry: &Entry, requests: Option<u64>) -> Option<String> {
     let published = entry.known(Quantity::Requests)?;
     let (requests, whole) = (requests?, published.value as u64);

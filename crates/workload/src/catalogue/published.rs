@@ -79,8 +79,8 @@ impl Figures<'_> {
         self.assumed.push(what.into());
     }
 
-    /// Bytes ÷ requests of a part of the trace: a part says nothing of the whole's length, but
-    /// of its sizes.
+    /// Bytes ÷ requests of a part of the trace: a part shows the sizes of the whole, but not its
+    /// length.
     fn size_of_part(&self) -> Option<f64> {
         self.entry.statements.iter().find_map(|s| {
             let of = |q| s.figures.iter().find(|f| f.0 == q).map(|f| f.1);
@@ -89,7 +89,7 @@ impl Figures<'_> {
     }
 }
 
-/// Requests, and how large they are.
+/// The number of requests, and their sizes.
 struct PublishedLoad {
     seconds: f64,
     counts: [f64; 2],
@@ -389,7 +389,7 @@ pub(crate) fn sizes(mean: f64) -> Vec<SizeShare> {
 fn bursts(seconds: f64, daily: bool, alike: Option<f64>) -> Bursts {
     let mut bursts = Bursts::default();
     if daily {
-        // Hour 0 begins with the trace; where in the day that is, nobody says.
+        // Hour 0 begins with the trace; its time of day is unknown.
         let turn = std::f64::consts::TAU / HOURS as f64;
         bursts.daily = (0..HOURS)
             .map(|hour| ((1.0 - DAILY * (turn * (hour as f64 + 0.5)).cos()) * 1e4).round() / 1e4)

@@ -15,7 +15,7 @@ use crate::{About, ReadOptions, Request, RequestSource, TraceError, Workload};
 
 impl Catalogue {
     /// As [`Catalogue::open`], but a trace without files is represented by its stand-in: `length`
-    /// of it, from `seed`. A server of which some volumes are there has stand-ins for the others.
+    /// of it, from `seed`. If some volumes of a server have files, the others have stand-ins.
     ///
     /// # Errors
     /// Those of [`Catalogue::open`]; too little is published to make a stand-in; `options` say
@@ -131,8 +131,8 @@ impl Catalogue {
         })
     }
 
-    /// The mean size of requests of a server's volumes for which no source gives it. With it they
-    /// write together as much in an hour as is published of the server.
+    /// The mean size of requests for those volumes of a server for which no source gives it. With
+    /// it they write together as much in an hour as is published for the server.
     pub(super) fn size_of_parts(&self, server: &Entry) -> Option<f64> {
         let hourly = server.known(Quantity::WrittenPerHour)?.value;
         let (mut known, mut writes) = (0.0, 0.0);

@@ -44,9 +44,9 @@ pub enum Quantity {
     Span,
     /// Devices or application storage units.
     Devices,
-    /// Write amplification on the drive of the paper that says it.
+    /// Write amplification on the drive of the paper that gives it.
     Waf,
-    /// Half hours in which less than 30 % more or less is written than in the one before, 0 to 1.
+    /// Half hours whose writes differ by less than 30 % from those of the one before, 0 to 1.
     AlikeHalfHours,
 }
 
@@ -149,7 +149,8 @@ impl Quantity {
         matches!(self.form(), Form::Count | Form::Size)
     }
 
-    /// Whether it grows with the length of a trace: then a part of it says nothing of the whole.
+    /// Whether it grows with the length of a trace: a part of the trace then does not show the
+    /// value of the whole.
     const fn adds_up(self) -> bool {
         !matches!(
             self,
@@ -199,7 +200,7 @@ pub enum CitationKind {
     Paper,
     /// Read in public material.
     Found,
-    /// Computed from figures that stand there.
+    /// Computed from figures of this source.
     Derived,
     /// Remembered, and not read again: a starting point, no evidence.
     Recalled,
@@ -247,14 +248,14 @@ impl Statement {
     }
 }
 
-/// A figure and where it stands.
+/// A figure and its source.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Known {
     /// The figure, in requests, bytes, seconds or as a fraction.
     pub value: f64,
     /// Its source, or the source of the figures that it is computed from.
     pub source: Citation,
-    /// Values of other sources, where they differ by more than 1 %.
+    /// Values of other sources, if they differ by more than 1 %.
     pub otherwise: Vec<(f64, Citation)>,
 }
 

@@ -24,7 +24,7 @@ pub struct Footprint {
     pub read_touches: u64,
     /// Touches by writes, likewise.
     pub write_touches: u64,
-    /// How often a page that is written is written in the mean: 1 is never again.
+    /// The mean number of writes of a page that is written: 1 means that none is written again.
     pub writes_per_written_page: Option<f64>,
     /// Share of the write touches that overwrite the workload's own writes.
     pub overwrites: Option<f64>,
@@ -90,8 +90,8 @@ pub struct Characters {
 /// prediction is right if it is the class of the page over the whole workload.
 #[derive(Clone, Default, PartialEq, Debug, Serialize)]
 pub struct Identification {
-    /// Touches that are judged: all but the first of each page, which has no history. While a
-    /// window is longer than the history, the history there is decides.
+    /// Touches that are judged: all but the first of each page, which has no history. If a window
+    /// is longer than the history, the existing history decides.
     pub judged: u64,
     /// Share of all touches that have no history.
     pub without_history: Option<f64>,

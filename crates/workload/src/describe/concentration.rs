@@ -27,7 +27,7 @@ pub struct Concentration {
     pub top: Vec<TopPage>,
     /// Pages by their touches: `[least touches, pages]`, the former powers of two.
     pub pages_by_touches: Vec<[u64; 2]>,
-    /// Share of the touches by share of the pages, hottest first.
+    /// Share of the touches, by share of the pages, hottest first.
     pub curve: Curve,
 }
 
@@ -76,7 +76,7 @@ impl TouchTally {
         if self.top.len() == TOP && touches < self.top[TOP - 1].0 {
             return;
         }
-        // The hottest first; of equals the lowest address, for any order of arrival.
+        // The hottest first; of equals the one with the lowest address, for any order of arrival.
         let hotter = |&(t, n): &(u32, u64)| (t, u64::MAX - n) > (touches, u64::MAX - number);
         let place = self.top.partition_point(hotter);
         if place < TOP && touches > 0 {

@@ -87,7 +87,7 @@ impl EpochDemand {
         self.end();
         if idle > 0 {
             self.end();
-            // From one idle epoch to the next nothing differs.
+            // Nothing differs from one idle epoch to the next.
             self.by_percent[0] += idle - 1;
         }
         self.current = epoch;
@@ -112,7 +112,7 @@ impl EpochDemand {
     }
 
     pub(super) fn finish(mut self, span: u64) -> Epochs {
-        // The span cuts the last epoch short: it never ended.
+        // The span cuts the last epoch short: it did not end.
         self.reach(span);
         let epochs = span / self.length;
         let pairs = epochs.saturating_sub(1);

@@ -7,9 +7,9 @@
 //! Trims are counted as requests and touch nothing. Flushes are counted apart. Everything but the
 //! span describes the other requests.
 //!
-//! Page measures are exact as long as a record of every page fits the memory that is
-//! allowed ([`Options::new`]). From there on it rests on a sample of the address space
-//! ([`Sampling`]), and everything else stays exact.
+//! Page measures are exact as long as a record of every page fits the memory that is allowed
+//! ([`Options::new`]). Beyond that they are based on a sample of the address space ([`Sampling`]),
+//! and everything else stays exact.
 
 mod characters;
 mod concentration;
@@ -110,7 +110,7 @@ impl fmt::Display for BadOption {
 
 impl std::error::Error for BadOption {}
 
-/// Measures of a workload. Shares are parts of 1, and `None` where the whole is nothing.
+/// Measures of a workload. Shares are parts of 1, and `None` if the whole is 0.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Description {
     /// From the first request to the last, in nanoseconds.
@@ -121,7 +121,7 @@ pub struct Description {
     pub sizes: RequestSizes,
     /// The start and end of requests relative to pages.
     pub alignment: Aligned,
-    /// How far requests go on where others ended.
+    /// How often requests begin where others ended.
     pub sequence: Sequence,
     /// Requests but flushes over time; `None` if all arrive at once.
     pub rate: Option<RequestRate>,
@@ -129,7 +129,7 @@ pub struct Description {
     pub epochs: Vec<Epochs>,
     /// All page measures are for this size.
     pub page_bytes: u64,
-    /// The part of the pages on which it rests.
+    /// The part of the pages that the page measures are based on.
     pub sampling: Sampling,
     /// The pages that are touched.
     pub footprint: Footprint,
@@ -204,7 +204,7 @@ impl Describer {
         }
     }
 
-    /// Takes note of the next requests, in order of time.
+    /// Counts the next requests, in order of time.
     pub fn observe(&mut self, batch: &[Request]) {
         let Some(last) = batch.last() else { return };
         self.span_ns = last.at.as_ns();
@@ -216,7 +216,7 @@ impl Describer {
         }
     }
 
-    /// The same of requests that read, write or trim.
+    /// The same for requests that read, write or trim.
     fn observe_plain(&mut self, batch: &[Request]) {
         if batch.is_empty() {
             return;

@@ -98,8 +98,8 @@ impl Page {
         }
     }
 
-    /// Of the touches with a history (all but the first), those whose page a window of 1, 2 and 3
-    /// judges right.
+    /// Of the touches with a history (all but the first), those whose page is judged correctly by a
+    /// window of 1, 2 and 3.
     pub(super) fn identified(self) -> [u64; 3] {
         let (reads, writes) = (u64::from(self.reads), u64::from(self.writes));
         let changes = u64::from(self.changes);

@@ -15,7 +15,7 @@ const GROUP: u32 = 1 << GROUP_SHIFT;
 /// A third of the memory is for groups, the rest for pages.
 const GROUP_PART: usize = 3;
 const SMALLEST_TABLE: usize = 1 << 10;
-/// How many places of the table ahead records are asked for, when all are gone through.
+/// The number of places of the table by which prefetches of records run ahead in a pass over all.
 const AHEAD: usize = 32;
 
 #[derive(Copy, Clone, Default)]
@@ -31,7 +31,7 @@ struct Group {
 const _: () = assert!(size_of::<Group>() == 16);
 
 impl Group {
-    /// The records that its run has room for.
+    /// The number of records that its run has space for.
     fn room(self) -> u32 {
         self.present.count_ones().next_power_of_two()
     }
@@ -58,7 +58,7 @@ pub(super) enum PagesFound<'a> {
     Pages(&'a mut [Page]),
     /// The group is not in the sample.
     Unsampled,
-    /// There is no room: [`TouchedPages::make_room`], then ask again.
+    /// There is no space: call [`TouchedPages::make_room`], then try again.
     Full,
 }
 
@@ -81,7 +81,7 @@ impl TouchedPages {
         }
     }
 
-    /// Of how many pages or touches one in the sample stands for.
+    /// The number of pages or touches that one in the sample represents.
     pub(super) fn weight(&self) -> u64 {
         self.weight
     }
@@ -90,13 +90,13 @@ impl TouchedPages {
         self.groups as u64
     }
 
-    /// Asks for the cache line where `group` is looked up.
+    /// Prefetches the cache line where `group` is looked up.
     #[inline]
     pub(super) fn prefetch(&self, group: u64) {
         prefetch(&self.table[self.home(mix(group))]);
     }
 
-    /// Asks for the cache lines of a group's records, whose place in the table is at hand.
+    /// Prefetches the cache lines of a group's records, whose place in the table is known.
     #[inline]
     pub(super) fn prefetch_records(&self, group: u64) {
         if let Ok(place) = self.find(group, mix(group)) {
@@ -278,7 +278,7 @@ impl TouchedPages {
         }
     }
 
-    /// The groups in the order of the table, their records asked for ahead of use.
+    /// The groups in the order of the table, with their records prefetched.
     fn taken(&self) -> impl Iterator<Item = Group> + '_ {
         let places = self.table.iter().enumerate();
         places.filter_map(|(place, &group)| {
@@ -295,7 +295,7 @@ impl TouchedPages {
     }
 }
 
-/// Every bit of the number moves every bit of the hash (the finish of `SplitMix64`).
+/// Every bit of the number changes every bit of the hash (the finish of `SplitMix64`).
 #[inline]
 fn mix(group: u64) -> u64 {
     let mut z = group.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -66,7 +66,7 @@ pub struct Gaps {
 pub struct Hour {
     /// 0 to 23, from the first request on.
     pub hour: u32,
-    /// How much of the span lies in this hour.
+    /// The part of the span that lies in this hour.
     pub covered_ns: u64,
     /// Reads per second.
     pub reads_per_second: f64,
@@ -174,7 +174,7 @@ impl RateClock {
         self.rows.truncate(self.rows.len().div_ceil(2));
     }
 
-    /// The number of the row for a time, which is there from now on.
+    /// The number of the row for a time; the row is created if it is missing.
     fn row(&mut self, at: u64) -> usize {
         while at / self.width >= ROWS as u64 {
             self.widen();
@@ -254,7 +254,7 @@ struct Windows {
     bytes: u64,
     most_requests: u64,
     most_bytes: u64,
-    /// Of the windows before the current one.
+    /// Sums over the windows before the current one.
     sum: u64,
     squares: u128,
 }
@@ -297,7 +297,7 @@ impl Windows {
         }
     }
 
-    /// Once the end of the span is reached: the current window is the one that is not whole.
+    /// Called once the end of the span is reached: the current window is the one that is not whole.
     fn finish(&self, requests: u64, span: u64) -> Peak {
         let whole = span / self.length;
         let dispersion = (whole >= 2 && self.sum > 0).then(|| {

@@ -13,7 +13,7 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// Room for `slots` touches before slots must be numbered anew; a multiple of 2^21 is best.
+    /// Space for `slots` touches before slots must be numbered anew; a multiple of 2^21 is best.
     pub(super) fn new(slots: u32) -> Self {
         let sums = LEVELS.map(|shift| vec![0; (slots >> shift) as usize + 1]);
         Self { bits: vec![0; slots as usize / 64 + 1], sums, next: 0, live: 0 }
@@ -25,7 +25,7 @@ impl Recency {
         (self.next + n) as usize <= 64 * (self.bits.len() - 1)
     }
 
-    /// Takes the next `n` slots, at most 16; the first of them.
+    /// Takes the next `n` slots, at most 16, and returns the first of them.
     #[inline]
     pub(super) fn push(&mut self, n: u32) -> u32 {
         let first = self.next;
@@ -59,7 +59,7 @@ impl Recency {
         }
     }
 
-    /// How many live slots come after `slot`.
+    /// The number of live slots after `slot`.
     #[inline]
     pub(super) fn after(&self, slot: u32) -> u32 {
         let at = slot as usize;
@@ -79,7 +79,7 @@ impl Recency {
         count
     }
 
-    /// How many live slots come before `slot`, which is live itself: its number once
+    /// The number of live slots before `slot`, which is live itself: its number once
     /// [`Recency::pack`] has numbered them anew.
     pub(super) fn rank(&self, slot: u32) -> u32 {
         self.live - 1 - self.after(slot)

@@ -1,4 +1,4 @@
-//! How far requests go on where others ended.
+//! How often requests begin where others ended.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ const STREAMS: usize = 32;
 pub struct Sequence {
     /// Share of requests that start where the request before them ended, of any operation.
     pub after_previous: Option<f64>,
-    /// How many streams are followed: of one operation each, those that went on last.
+    /// The number of streams that are followed: of one operation each, those that went on last.
     pub streams: usize,
     /// Share of requests that go on one of these streams. Devices of a trace have addresses of
     /// their own, so streams of different devices never mix.
@@ -58,7 +58,7 @@ struct Stream {
 }
 
 pub(super) struct Streams {
-    /// The one that went on last comes first.
+    /// The stream that went on last comes first.
     open: Vec<Stream>,
     previous_end: Option<u64>,
     after_previous: u64,

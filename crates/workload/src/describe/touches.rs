@@ -1,4 +1,4 @@
-//! Requests fall apart into touches of pages, and every page is kept account of.
+//! Requests are split into touches of pages, and every page has a record.
 
 use kernel::Bytes;
 
@@ -11,7 +11,7 @@ use super::recency::Recency;
 use super::reuse::{Distances, Reuse};
 use crate::{Op, Request};
 
-/// How many requests ahead the table and the records are asked for.
+/// The number of requests by which prefetches of the table and the records run ahead.
 const FAR: usize = 16;
 const NEAR: usize = 8;
 
@@ -40,7 +40,7 @@ impl Touches {
         Self::with_slots(page_size, memory, SLOTS)
     }
 
-    /// With room for `slots` touches before they are numbered anew.
+    /// With space for `slots` touches before they are numbered anew.
     pub(super) fn with_slots(page_size: Bytes, memory: Bytes, slots: u32) -> Self {
         Self {
             page_shift: page_size.get().ilog2(),
@@ -143,7 +143,7 @@ impl Touches {
     }
 }
 
-/// How many pages at the front are all new, or were touched one after the other.
+/// The number of pages at the front that are all new, or were touched one after the other.
 #[inline]
 fn run(pages: &[Page]) -> Option<usize> {
     let first = pages.first()?;

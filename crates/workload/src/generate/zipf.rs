@@ -6,7 +6,7 @@
 
 use kernel::Rng;
 
-/// Of a drive scaled down, one place in this number has a rank of its own.
+/// On a drive scaled down, one place in this number has a rank of its own.
 const ALONE: u64 = 1024;
 
 /// Ranks 1, 2, … n with weights k^-theta, the ranks spread evenly over the places.
@@ -25,9 +25,9 @@ pub(super) struct Zipf {
     /// H(n + 1/2) and H(3/2) - 1: the range that is inverted.
     top: f64,
     bottom: f64,
-    /// Draws this close below their rank are accepted without a second look.
+    /// Draws this close below their rank are accepted without a second test.
     shortcut: f64,
-    /// Rank k stands at place k * step mod n.
+    /// Rank k is at place k * step mod n.
     step: u64,
 }
 
@@ -91,8 +91,8 @@ impl Zipf {
         self.place(self.rank(rng))
     }
 
-    /// The place of the rank. Neighbours in rank lie about n/phi apart, so that popular places
-    /// are neither neighbours nor on one stride of a power of two.
+    /// The place of the rank. Neighbours in rank lie about n/phi apart, so popular places are not
+    /// neighbours, and not on one stride of a power of two.
     #[inline]
     pub(super) fn place(&self, rank: u64) -> u64 {
         let (places, mut rank) = (self.places, rank);

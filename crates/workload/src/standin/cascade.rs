@@ -1,10 +1,10 @@
 //! When requests arrive: a multiplicative cascade.
 //!
 //! The span is halved again and again, and the requests of an interval are divided between its
-//! halves. Each of the `n` goes to the one half with probability `(1 + m) / 2`, to the other with
-//! `(1 - m) / 2`. The favoured half is drawn anew. With one `m` for all levels this is the
-//! b-model (Wang et al., "Data mining meets performance evaluation: fast algorithms for modeling
-//! bursty traffic", ICDE 2002).
+//! halves. Each of the `n` goes to one half with probability `(1 + m) / 2`, to the other with `(1 -
+//! m) / 2`. The favoured half is drawn anew. With one `m` for all levels this is the b-model (Wang
+//! et al., "Data mining meets performance evaluation: fast algorithms for modeling bursty traffic",
+//! ICDE 2002).
 //!
 //! Here each level has an `m` of its own, reads and writes apart. A third number is the share of
 //! intervals in which both favour the same half. So the variances of reads and of writes, and their
@@ -28,7 +28,7 @@ pub struct Bursts {
     /// no daily cycle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub daily: Vec<f64>,
-    /// Of the intervals that are not busy.
+    /// The levels of intervals that are not busy.
     pub quiet: CascadeLevels,
     /// Of the busy ones.
     pub busy: CascadeLevels,
@@ -58,7 +58,7 @@ impl CascadeLevels {
 const BUSY: f64 = 3.0;
 
 impl Bursts {
-    /// The share of the requests between two points of the span (parts of 1) by the daily cycle
+    /// The share of the requests between two points of the span (parts of 1), from the daily cycle
     /// alone.
     fn weight(&self, from: f64, to: f64, span_hours: f64) -> f64 {
         if self.daily.is_empty() {
@@ -102,7 +102,7 @@ pub(super) struct Cascade {
     rng: Rng,
     span_ns: u64,
     requests: f64,
-    /// Still to come, the next on top: at most one interval for each level.
+    /// Intervals still to come, the next on top: at most one for each level.
     stack: Vec<Node>,
     /// The rest of an interval that is not divided further.
     leaf: [u64; 2],
@@ -199,8 +199,8 @@ pub(super) fn favoured(p: f64, m: f64) -> f64 {
     one / (one + other)
 }
 
-/// How many of `n` fall to a side of probability `p`: drawn one by one, or for many from the
-/// normal distribution that theirs is then indistinguishable from.
+/// The number, out of `n`, that fall to a side of probability `p`: drawn one by one, or for large
+/// `n` from the normal distribution, which is then indistinguishable.
 fn binomial(rng: &mut Rng, n: u64, p: f64) -> u64 {
     if p >= 1.0 {
         return n;
@@ -224,7 +224,7 @@ pub(super) struct Measure {
     daily: Bursts,
     /// The place of the latest request, in parts of `span / 2^DEEPEST`.
     at: Option<u64>,
-    /// The interval at hand of each level: reads and writes of its halves.
+    /// The current interval of each level: reads and writes of its halves.
     open: Vec<[[u64; 2]; 2]>,
     /// Quiet, and busy.
     sums: Vec<[Sums; 2]>,
@@ -325,7 +325,7 @@ impl Sums {
     }
 }
 
-/// To four digits: the stored value is the intended one.
+/// Rounds to four digits: the stored value is the intended one.
 pub(super) fn rounded(x: f64) -> f64 {
     (x * 1e4).round() / 1e4
 }

@@ -16,7 +16,7 @@ const COARSE: f64 = EPOCH / 2.0;
 const ALIKE: f64 = 0.3;
 /// Draws whose mean is taken.
 const DRAWS: u64 = 256;
-/// The finest intervals that are told apart, at most this part of an epoch.
+/// The finest intervals that are distinguished, at most this part of an epoch.
 const FINEST: f64 = EPOCH / 16.0;
 
 /// Sets the bias of the writes at coarse levels so that a share of the half hours is like the one

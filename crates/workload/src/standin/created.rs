@@ -24,7 +24,7 @@ struct Piece {
     reads: u64,
 }
 
-/// The pieces of a stand-in, and how many of its reads go to them.
+/// The pieces of a stand-in, and the share of its reads that go to them.
 #[derive(Debug)]
 pub(super) struct Created {
     /// Of all reads.
@@ -33,7 +33,7 @@ pub(super) struct Created {
     sizes: Draw<u32>,
     rng: Rng,
     live: Vec<Piece>,
-    /// Writes of the burst at hand that are still to come.
+    /// Writes of the current burst that are still to come.
     burst: u64,
     lanes: Lanes,
     /// Reads so far, and those of them that went to such pieces.
@@ -52,7 +52,8 @@ impl Created {
         if is_read { self.read() } else { self.write(space) }
     }
 
-    /// The share over all reads so far decides, so that reads which found no piece are made up for.
+    /// The share over all reads so far decides, so later reads make up for reads that found no
+    /// piece.
     fn read(&mut self) -> Option<(u64, u64)> {
         let [all, ours] = &mut self.reads;
         *all += 1.0;

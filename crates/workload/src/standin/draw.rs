@@ -6,7 +6,8 @@ use kernel::Rng;
 /// IEEE TSE 17(9), 1991).
 #[derive(Clone, Debug)]
 pub(super) struct Draw<T> {
-    /// An item, the other of its place, and below which draw the former is meant.
+    /// An item, the other item of its place, and the bound of draws below which the former is
+    /// meant.
     places: Vec<(T, T, u32)>,
 }
 

@@ -17,7 +17,8 @@ use super::stream::{READ, SequentialRuns, WRITE};
 use super::{MODEL, VERSION};
 use crate::{Op, Request, TraceError, Workload};
 
-/// Sizes that are kept one by one; of the others a few that lie between.
+/// The number of sizes that are kept one by one; the others are represented by a few sizes between
+/// them.
 const SIZES: usize = 48;
 const DAY_NS: u64 = 86_400 * 1_000_000_000;
 
@@ -48,7 +49,7 @@ pub fn fit(workload: &dyn Workload) -> Result<Profile, TraceError> {
 struct Group {
     /// Reads and writes of each.
     touches: [[u16; 2]; 16],
-    /// Those that requests of their own class have touched.
+    /// Set for pages that requests of their own class have touched.
     seen: u16,
 }
 
@@ -69,7 +70,7 @@ pub struct Fitter {
     begun: u64,
 }
 
-/// How often something was so, of how many times it could have been.
+/// The number of times that an event happened, out of those at which it could.
 #[derive(Copy, Clone, Default)]
 struct Ratio {
     hits: u64,
@@ -93,7 +94,7 @@ struct Seen {
     streams: [Ops; 2],
     /// The place of the latest request that began at a sector: its stream and number.
     starts: HashMap<u64, (usize, u64)>,
-    /// Pages of the class, by who is the first to touch them.
+    /// Pages of the class, by the operation that touches them first.
     touched: [u64; 2],
     requests: u64,
     /// Pages touched after each number of requests that is a power of two.
@@ -208,8 +209,8 @@ impl Fitter {
         }
     }
 
-    /// The class of most of the pages that a request touches; of its own operation, if those of
-    /// the other are most.
+    /// The class of most of the pages that a request touches. If most are of the other operation's
+    /// class, it is the class of its own.
     fn class_of(&self, r: &Request, op: usize) -> usize {
         let (first, last) = pages_of(r);
         let mut of = [0_u64; 3];
@@ -219,7 +220,8 @@ impl Fitter {
         if of[2] > of[0].max(of[1]) { 2 } else { op }
     }
 
-    /// Marks the pages of a request; of each class, how many are touched for the first time.
+    /// Marks the pages of a request. Returns for each class the number of pages touched for the
+    /// first time.
     fn touch(&mut self, r: &Request) -> [u64; 3] {
         let (first, last) = pages_of(r);
         let mut new = [0; 3];
@@ -291,9 +293,9 @@ fn pages_of(r: &Request) -> (u64, u64) {
 }
 
 impl Seen {
-    /// Takes a request of the class; whether it began something new.
+    /// Takes a request of the class. Returns whether it began something new.
     fn note(&mut self, r: &Request, op: usize, new: bool) -> bool {
-        // As the model has them: in 32 bits.
+        // In 32 bits, as in the model.
         let at = r.offset / SECTOR % (LARGEST_SPAN / SECTOR);
         let len = u64::from(r.len).div_ceil(SECTOR);
         self.requests += 1;
@@ -354,7 +356,7 @@ impl Seen {
 
     fn finish(self, counts: [u64; 2], stays: [Ratio; 2]) -> ProfileClass {
         let pages: u64 = self.touched.iter().sum();
-        // From the half of the requests on, or the quarter: as the touched pages grow at the end.
+        // From half of the requests on, or a quarter: as the touched pages grow at the end.
         let halves = self.growth.iter().rev().find(|g| 2 * g.0 <= self.requests);
         let growth = halves.map_or(1.0, |&(requests, touched)| {
             let more = (pages as f64 / touched.max(1) as f64).ln();

@@ -1,4 +1,4 @@
-//! Stand-ins: workloads with the statistics of a trace that is not at hand.
+//! Stand-ins: workloads with the statistics of a trace whose files are missing.
 //!
 //! A [`Profile`] holds the statistics, fitted to a trace ([`fit`]) or to published facts of one
 //! ([`published()`](crate::catalogue::published())). [`Profile::workload`] makes requests with
@@ -12,7 +12,8 @@
 //! * *Created*: a share of the reads goes to pages that the stand-in itself writes (`created.rs`).
 //! * *How large*: sizes come from the distributions of begun and of continued requests.
 //!
-//! `docs/measured/stand-ins.md` says how far a simulator can tell a stand-in from its trace.
+//! `docs/measured/stand-ins.md` reports how far a simulator can distinguish a stand-in from its
+//! trace.
 
 mod cascade;
 pub(crate) mod coarse;
@@ -63,7 +64,7 @@ pub struct Length {
     pub created_reads: Option<f64>,
 }
 
-/// A stand-in with nothing left open.
+/// A stand-in with all values settled.
 struct Made {
     about: About,
     profile: Arc<Profile>,

@@ -1,8 +1,8 @@
 //! The places of a stand-in's pages in the address space.
 //!
 //! The span is cut into extents. A class takes extents as it needs them, scattered over the span,
-//! so the classes lie between each other. Within an extent its pages lie in the order in which they
-//! are first touched, with gaps as in the trace.
+//! so the classes alternate. Within an extent its pages lie in the order in which they are first
+//! touched, with gaps as in the trace.
 
 /// Sectors are those of traces.
 pub(super) const SECTOR: u64 = 512;
@@ -25,7 +25,7 @@ pub(super) struct StandInSpace {
 /// The next place of a class.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Lanes {
-    /// First free sector and end of the extent; the one used last at the end.
+    /// First free sector and end of the extent; the lane used last is at the end.
     lanes: Vec<(u64, u64)>,
 }
 
@@ -57,10 +57,10 @@ impl StandInSpace {
         (slot * self.extent, (slot + 1) * self.extent)
     }
 
-    /// Room for a request to pages that nothing has touched, `gap` pages beyond the last one of
-    /// its lane, beginning `begin` sectors into a page: its first sector.
+    /// Finds space for a request to pages that nothing has touched, `gap` pages beyond the last one
+    /// of its lane, beginning `begin` sectors into a page. Returns its first sector.
     pub(super) fn fresh(&mut self, lanes: &mut Lanes, gap: u64, begin: u64, len: u64) -> u64 {
-        // The least recently used is least likely to continue.
+        // The least recently used lane is least likely to continue.
         let (mut free, mut end) =
             if lanes.lanes.len() < LANES { self.take() } else { lanes.lanes.remove(0) };
         let mut at = (free + gap * PAGE_SECTORS).next_multiple_of(PAGE_SECTORS) + begin;
@@ -72,7 +72,7 @@ impl StandInSpace {
         at
     }
 
-    /// Room for the request that goes on at `at`: there, unless its extent ends.
+    /// Finds space for the request that goes on at `at`: there, unless its extent ends.
     pub(super) fn proceed(&mut self, lanes: &mut Lanes, at: u64, len: u64) -> u64 {
         let Some(lane) = lanes.lanes.iter().rposition(|lane| lane.0 == at) else { return at };
         let (mut free, mut end) = lanes.lanes.remove(lane);
@@ -110,7 +110,7 @@ impl StandInSpace {
         new.filter(|&sector| sector > at).map_or(len, |sector| sector - at)
     }
 
-    /// Touches the pages of a request; how many are touched for the first time.
+    /// Touches the pages of a request. Returns the number of pages touched for the first time.
     #[inline]
     pub(super) fn touch(&mut self, at: u64, len: u64) -> u64 {
         let (first, last) = (at / PAGE_SECTORS, (at + len - 1) / PAGE_SECTORS);

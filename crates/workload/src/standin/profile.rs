@@ -14,7 +14,7 @@ pub const SCHEMA: &str = "floatgate.stand-in/1";
 pub(crate) const LARGEST_SPAN: u64 = 1 << 41;
 /// As in traces: more in one request is a mistake.
 const LARGEST_REQUEST: u64 = 1 << 30;
-/// How many sequential streams are kept up at once.
+/// The number of sequential streams that are kept up at once.
 pub(super) const RUNS: usize = 8;
 
 /// The statistics of a trace that a stand-in reproduces. Shares are parts of 1.
@@ -23,7 +23,7 @@ pub(super) const RUNS: usize = 8;
 pub struct Profile {
     /// [`SCHEMA`].
     pub schema: String,
-    /// The trace that it stands for.
+    /// The trace that it represents.
     pub stands_for: String,
     /// The source of the statistics.
     pub fitted_to: String,
@@ -31,7 +31,7 @@ pub struct Profile {
     pub model: String,
     /// Its version.
     pub version: String,
-    /// Values without a source, which were assumed, in words.
+    /// Values without a source that were assumed, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
     /// From the first to the last request.
@@ -100,7 +100,7 @@ pub struct Stream {
     pub inside: f64,
     /// How often a request that begins where an earlier one did has its size.
     pub same_size: f64,
-    /// The same of requests that follow an earlier one's next.
+    /// The same for requests that follow an earlier one's next.
     pub follow_same_size: f64,
     /// Sizes of requests to untouched pages.
     pub sizes: Vec<SizeShare>,
@@ -118,7 +118,7 @@ pub struct Stream {
     /// How many reads of the class ago that was: in 1, 2 to 3, 4 to 7, …
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ages_after_read: Vec<f64>,
-    /// How many writes of the class ago, where it was a write.
+    /// How many writes of the class ago, if it was a write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ages_after_write: Vec<f64>,
 }
@@ -147,7 +147,7 @@ fn from_text<'de, T: std::str::FromStr<Err: std::fmt::Display>, D: Deserializer<
 type Of = fn(&ProfileClass) -> &Option<Stream>;
 
 impl Profile {
-    /// Whether a text is meant to be a profile, with any mistakes.
+    /// Whether a text is meant to be a profile, correct or not.
     pub fn is_meant(text: &str) -> bool {
         text.lines().any(|line| {
             let line = line.trim_start();

@@ -7,7 +7,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub(super) const CAPACITY: u64 = 1 << 22;
 /// Set where a later request began at the same address.
 const OUTDATED: u32 = 1 << 31;
-/// How many neighbours are tried for one that is not outdated.
+/// The number of neighbours that are tried for one that is not outdated.
 const TRIES: u64 = 16;
 
 /// The last requests, by their number: first sector, sectors, and whether it is the latest of its
@@ -92,7 +92,7 @@ pub(super) fn class_of(age: u64) -> usize {
 pub(super) struct Starts(HashMap<u32, u64, BuildHasherDefault<Spread>>);
 
 impl Starts {
-    /// Notes a request; the one that it takes the place of.
+    /// Notes a request. Returns the one that it replaces.
     #[inline]
     pub(super) fn note(&mut self, at: u64, stream: usize, number: u64) -> Option<(usize, u64)> {
         let before = self.0.insert(at as u32, 2 * number + stream as u64)?;
@@ -100,7 +100,7 @@ impl Starts {
     }
 }
 
-/// Multiplies by an odd number: sectors are anything but random.
+/// Multiplies by an odd number, because sectors are not random at all.
 #[derive(Default)]
 pub(super) struct Spread(u64);
 

@@ -67,10 +67,10 @@ impl Plan {
     }
 }
 
-/// So many earlier requests are looked at for one that is large enough to go back to.
+/// The number of earlier requests that are tried for one that is large enough to go back to.
 const LOOKS: usize = 3;
 
-/// The touched pages may be so far ahead of their growth before runs are kept off new ones.
+/// The factor by which the touched pages may exceed their growth before runs are kept off new ones.
 const SLACK: f64 = 1.05;
 
 /// The ends of the runs of a stream, the latest first.
@@ -91,7 +91,7 @@ impl SequentialRuns {
         Some((rank, self.ends[rank]))
     }
 
-    /// Run `rank`, or a new one, ends at `end` now.
+    /// Notes that run `rank`, or a new one, ends at `end` now.
     pub(super) fn note(&mut self, rank: Option<usize>, end: u64) {
         let place = rank.unwrap_or_else(|| {
             self.known = (self.known + 1).min(RUNS);
@@ -108,7 +108,7 @@ struct Lane {
     plan: Plan,
     runs: SequentialRuns,
     ring: Ring,
-    /// The request to whose address the latest one went: its stream and number.
+    /// The request whose address the latest one used: its stream and number.
     from: Option<(usize, u64)>,
     /// Pages that it was the first to touch.
     touched: u64,
@@ -191,7 +191,7 @@ impl ClassPages {
         self.streams[op].as_mut().expect("only streams of the profile are drawn")
     }
 
-    /// Goes where the request went that came after the one that was gone back to.
+    /// Takes the address of the request that came after the one that was gone back to.
     #[inline]
     fn followed(&mut self, op: usize, rng: &mut Rng) -> Option<Choice> {
         let lane = self.streams[op].as_ref()?;
@@ -214,7 +214,7 @@ impl ClassPages {
         }
         let (rank, end) = lane.runs.get(lane.plan.runs.draw(rng))?;
         let len = u64::from(lane.plan.run_sizes.draw(rng));
-        // Nobody goes on to untouched pages more often than the growth allows.
+        // No request goes on to untouched pages more often than the growth allows.
         if !space.is_touched(end) {
             let behind = SLACK * self.behind(op);
             if behind < 1.0 && rng.unit() > behind.powi(16) {
@@ -269,8 +269,8 @@ impl ClassPages {
         (at, len, None, false)
     }
 
-    /// An earlier request of the class: its first sector, its sectors, and how many the request that
-    /// goes back to it should have. Some are looked at until one is as large as that.
+    /// An earlier request of the class: its first sector, its sectors, and the size of the request
+    /// that goes back to it. Several are tried until one is as large as that.
     fn earlier(&mut self, op: usize, rng: &mut Rng) -> Option<(u64, u64, u64)> {
         let wish = u64::from(self.streams[op].as_ref()?.plan.again_sizes.draw(rng));
         let mut largest: Option<(u64, u64)> = None;
@@ -286,7 +286,7 @@ impl ClassPages {
         largest.map(|(at, len)| (at, len, wish))
     }
 
-    /// One of the requests of that size near one as long ago as the profile has it.
+    /// A request of that size near one of the age that the profile gives.
     fn one_of_earlier(&self, op: usize, wish: u64, rng: &mut Rng) -> Option<(u64, u64)> {
         let have =
             |source: usize| self.streams[source].as_ref().is_some_and(|lane| lane.ring.len() > 0);

@@ -83,9 +83,9 @@ pub(crate) struct Blkparse {
     clock: TraceClock,
     events: Events,
     processes: Processes,
-    /// The summary at the end has begun.
+    /// Whether the summary at the end has begun.
     summary: bool,
-    /// The line read last begins with a flush.
+    /// Whether the line read last begins with a flush.
     flush_first: bool,
     /// The hint of the line read last.
     hint: Hint,
@@ -97,7 +97,7 @@ pub(crate) struct Blkparse {
 }
 
 impl Blkparse {
-    /// A line that does not begin with a device: something that blkparse says beside the events.
+    /// A line that does not begin with a device: a remark of blkparse beside the events.
     #[cold]
     fn other(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
         let text = line.trim_ascii();
@@ -114,7 +114,7 @@ impl Blkparse {
 }
 
 impl Blkparse {
-    /// `A W 2099200 + 8 <- (253,0) 2048`: a request to one device goes on to another.
+    /// `A W 2099200 + 8 <- (253,0) 2048`: a request to one device is passed on to another.
     fn remapped(&mut self, to: u32, line: &[u8]) {
         let Some(at) = memchr::memchr(b'(', line) else { return };
         let rest = &line[at + 1..];
@@ -143,7 +143,7 @@ impl Blkparse {
     }
 }
 
-/// More pairs of devices are not told apart.
+/// Further pairs of devices are not distinguished.
 const MOST_REMAPS: usize = 256;
 
 /// `CPU3 (sdb):`, `Total (8,16):` or, per process, `jbd2/sdb1-8 (697)`.
@@ -212,7 +212,7 @@ impl Parser for Blkparse {
         let word = fields.word();
         let kind = letters::kind(word);
         let Some(event) = event else {
-            // Letters that nobody knows do no harm where no request arrives.
+            // Unknown letters do no harm where no request arrives.
             if kind.is_none() && !word.iter().all(u8::is_ascii_alphabetic) || word.is_empty() {
                 return Err(fields.fault(&TYPE));
             }
@@ -259,7 +259,7 @@ impl Parser for Blkparse {
         }
         let rest = &line[fields.from()..];
         self.hint = if rest_has_hint(fields.rest()) { hint(&mut fields)? } else { 0 };
-        // Requests are completed in the name of the process that was running.
+        // The completion of a request is recorded under the process that was running.
         let name = if self.processes.matter() { name(rest) } else { b"" };
         if !self.processes.takes(name, Some(pid), event != Event::Completed)
             || !self.events.take(event)
@@ -295,7 +295,7 @@ impl Parser for Blkparse {
         Some(self.parse(line).is_ok())
     }
 
-    /// `8:16`, as `lsblk` shows it: a comma stands between devices.
+    /// `8:16`, as `lsblk` shows it, with a comma between devices.
     fn label(&self, device: u32) -> String {
         format!("{}:{}", device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1))
     }

@@ -10,22 +10,22 @@ pub(crate) struct TraceClock {
     power: u32,
     /// The user said the unit.
     specified: bool,
-    /// Times of the format have fractions.
+    /// Whether times of the format have fractions.
     decimal: bool,
     /// The digits after the decimal marks of all of them.
     marks: DecimalMark,
-    /// While no time had a fraction: records with one further column of digits behind the time,
-    /// with nothing behind it, and with anything else.
+    /// While no time had a fraction: records with one further column of digits after the time, with
+    /// no further column, and with anything else.
     further: [u64; 3],
 }
 
 impl TraceClock {
-    /// Of a format whose times have fractions.
+    /// The clock of a format whose times have fractions.
     pub(crate) fn decimal(options: &ReadOptions, unit: TimeUnit) -> Self {
         Self { decimal: true, ..Self::whole(options, unit) }
     }
 
-    /// Of a format whose times are whole numbers.
+    /// The clock of a format whose times are whole numbers.
     pub(crate) fn whole(options: &ReadOptions, unit: TimeUnit) -> Self {
         Self {
             power: options.time_unit.unwrap_or(unit).power(),
@@ -60,8 +60,8 @@ impl TraceClock {
         fault
     }
 
-    /// The same of the last column that a record must have: the next one may be its fraction,
-    /// behind a decimal comma.
+    /// The same for the last column that a record must have: the next one may be its fraction,
+    /// after a decimal comma.
     #[inline(always)]
     pub(crate) fn read_last<const SEPARATOR: u8>(
         &mut self,
@@ -85,7 +85,8 @@ impl TraceClock {
         self.further[kind] += 1;
     }
 
-    /// Records behind whose whole times stands a column of digits, if these may be the fractions.
+    /// The number of records whose whole times are followed by a column of digits, if these may be
+    /// the fractions.
     pub(crate) fn cut_fractions(&self) -> Option<u64> {
         let [digits, nothing, other] = self.further;
         let may_be = !self.specified

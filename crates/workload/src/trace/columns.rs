@@ -1,5 +1,5 @@
-//! The content of each column of a table, as `--columns` says it: of a table in text and of a
-//! Parquet file.
+//! The content of each column of a table, as `--columns` gives it: a table in text, or a Parquet
+//! file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,7 +35,7 @@ pub enum ColumnPlace {
 /// The content of a column.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ColumnRole {
-    /// Arrival, in a unit; `None`: it is not said.
+    /// Arrival, in a unit; `None`: the unit is not given.
     Time(Option<Unit>),
     /// The operation of a request, in the table's own words if they are given.
     Op(Option<Spelling>),
@@ -123,8 +123,8 @@ impl fmt::Display for Spelling {
     }
 }
 
-/// `0/1`, `r/w/t` or `1+2/3`: how read, write and, if there are such, trim, flush and write with
-/// FUA are spelled; several words of one stand around a `+`.
+/// `0/1`, `r/w/t` or `1+2/3`: the words for read, write and, if there are any, trim, flush and
+/// write with FUA. Several words for one operation have a `+` between them.
 impl FromStr for Spelling {
     type Err = String;
 
@@ -135,7 +135,7 @@ impl FromStr for Spelling {
         }
         let mut words: Vec<(Box<[u8]>, Op)> = Vec::new();
         for (i, (kind, op)) in kinds.into_iter().zip(OPS).enumerate() {
-            // A table may be without some operation, but reads and writes.
+            // A table may lack some operations, but not reads and writes.
             if kind.is_empty() && i > 1 {
                 continue;
             }

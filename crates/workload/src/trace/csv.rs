@@ -8,14 +8,14 @@
 //! ```
 //!
 //! Columns are counted from 1, or named as in the first line. They are separated by commas,
-//! semicolons, tabs or blanks: those that cut the first line into enough of them. A first line of
-//! names is skipped.
+//! semicolons, tabs or blanks, of which the one that cuts the first line into enough columns is
+//! used. A first line of names is skipped.
 //!
 //! Operations are words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`, `discard`, `unmap`, `f`,
 //! `flush`, `wf`, `write-fua`, in any case) or the letters of the Linux kernel (`RA`, `WS`).
 //! `op=2:0/1` gives other words for read, write and, if there are such, trim, flush and write with
 //! FUA. A flush has a size of 0 or none, and its offset and hint are ignored. Without `time` the
-//! requests have no times. A row without a hint has 0, which is none.
+//! requests have no times. Without a hint a row has 0.
 
 use super::clock::TraceClock;
 use super::columns::{ColumnPlace, ColumnRole as Said, Columns, MOST_COLUMNS, Spelling, Unit};
@@ -46,7 +46,7 @@ const DEVICE: FieldName =
     FieldName { name: "the device", expected: "a number or a name", hint: HINT };
 const DATA_HINT: FieldName = FieldName {
     name: "the hint",
-    expected: "a whole number from 0 to 255, where 0 or nothing is no hint",
+    expected: "a whole number from 0 to 255, or nothing: 0 means without a hint",
     hint: HINT,
 };
 
@@ -61,7 +61,7 @@ const NAMES_SHOWN: usize = 20;
 enum ColumnRole {
     Other,
     Time,
-    /// The same, and no column that is needed follows.
+    /// The same, and no needed column follows.
     LastTime,
     Op,
     /// Times this number of bytes.
@@ -94,13 +94,13 @@ pub(crate) struct Csv {
     roles: Vec<ColumnRole>,
     spelling: Option<Spelling>,
     clock: TraceClock,
-    /// The row read last asks for a flush, and then for its own operation.
+    /// Whether the row read last is a flush, followed by its own operation.
     flush_first: bool,
     /// The hint of the row read last.
     hint: Hint,
-    /// Offsets or sizes of which the user did not say the unit.
+    /// Whether the user gave no unit for offsets or sizes.
     unsaid: bool,
-    /// A bit is set where a size has it.
+    /// The bits that are set in any size.
     sizes: u64,
     largest: u64,
     /// The first offset that is not a multiple of a sector.
@@ -247,7 +247,7 @@ impl Csv {
             let expected = "columns between commas, semicolons, tabs or blanks";
             return Err(Fault::whole(found, expected, HINT));
         };
-        // Of several, the one by which the line reads.
+        // Among several, the one by which the line can be read.
         for other in separators {
             if self.split(separator, line).is_err() && self.split(other, line).is_ok() {
                 separator = other;
@@ -326,7 +326,8 @@ impl Csv {
         Ok(())
     }
 
-    /// The columns behind the last that is needed have names: they are not the fractions of times.
+    /// Notes that the columns after the last needed one have names, so they are not fractions of
+    /// times.
     fn time_is_not_cut(&mut self) {
         let last = self.roles.last_mut().expect("there are columns");
         if *last == ColumnRole::LastTime {
@@ -388,7 +389,7 @@ fn usual(word: &[u8]) -> Option<LetterKind> {
     known.map(|(_, op)| LetterKind::Request(*op)).or_else(|| letters::word(word))
 }
 
-/// Whether a word is one of those for operations that every table may have.
+/// Whether a word is one of the operations that every table may have.
 pub(super) fn is_operation(word: &[u8]) -> bool {
     usual(word).is_some()
 }
@@ -476,7 +477,7 @@ impl Parser for Csv {
         self.separator
     }
 
-    /// If columns are named, the first line is read, not passed over.
+    /// If columns are named, the first line is read instead of skipped.
     fn may_have_names(&self) -> bool {
         !self.roles.is_empty()
     }
@@ -494,7 +495,7 @@ impl Parser for Csv {
             let place = self.place(key);
             let hint = format!(
                 "`{key}={place}:sectors` if they count blocks of 512 bytes, `{key}={place}:4KiB` of \
-                 that size, `{key}={place}:bytes` if they are as they are"
+                 that size, `{key}={place}:bytes` if they count bytes"
             );
             Some(Doubt { found, expected, hint })
         };

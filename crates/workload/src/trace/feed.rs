@@ -22,7 +22,7 @@ pub(crate) enum Cut {
     /// At line ends; blank lines are passed over, a carriage return before the end and a byte
     /// order mark before the first are dropped.
     Lines,
-    /// Every `size` bytes, `after` those of a heading.
+    /// Every `size` bytes, after a heading of `after` bytes.
     Every { size: usize, after: usize },
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Feed {
     number: u64,
     at_end: bool,
     tally: ReadTally,
-    /// The records that it was told of.
+    /// The number of records that it was told of.
     told: u64,
 }
 
@@ -257,7 +257,7 @@ mod tests {
         let both = vec![(1, b"abc".to_vec()), (2, b"def".to_vec())];
         assert_eq!(records(b"abcdef", 0).unwrap(), both);
         assert_eq!(records(b"heading: abcdef", 9).unwrap(), both);
-        // After the part that is read at once.
+        // Beyond the part that is read at once.
         let mut long = vec![b'h'; 7];
         long.extend(std::iter::repeat_n(b"abc", 200_000).flatten());
         assert_eq!(records(&long, 7).unwrap().len(), 200_000);

@@ -1,4 +1,4 @@
-//! Numbers and words out of one record, without allocation.
+//! Numbers and words from one record, without allocation.
 
 use std::borrow::Cow;
 
@@ -34,8 +34,8 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     format!("`{}{dots}`", cut.escape_ascii())
 }
 
-/// The digits at the beginning of some bytes: their value, which is right for nineteen at most, and
-/// how many there are.
+/// Reads the digits at the beginning of some bytes. Returns their value, which is correct for at
+/// most nineteen, and their number.
 #[inline(always)]
 pub(crate) fn leading_number(bytes: &[u8]) -> (u64, usize) {
     let (mut value, mut count) = (0_u64, 0);
@@ -50,16 +50,16 @@ pub(crate) fn leading_number(bytes: &[u8]) -> (u64, usize) {
     (value, count)
 }
 
-/// A number that is all there is; of nineteen digits at most, more than which nothing has.
+/// Reads a number that fills all bytes, of at most nineteen digits.
 #[inline(always)]
 pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
     let (value, count) = leading_number(bytes);
     (count == bytes.len() && matches!(count, 1..=19)).then_some(value)
 }
 
-/// The separator of fields that stand between any number of spaces and tabs.
+/// The separator of fields that have any number of spaces and tabs between them.
 pub(crate) const BLANK: u8 = b' ';
-/// The separator of fields that stand between commas.
+/// The separator of fields that have commas between them.
 pub(crate) const COMMA: u8 = b',';
 
 /// A walk over the fields of a record, which are separated by `SEPARATOR`s. Blanks around a field
@@ -70,7 +70,7 @@ pub(crate) struct Fields<'a, const SEPARATOR: u8> {
     /// The beginning of the last field, for faults in its meaning.
     from: usize,
     count: u32,
-    /// Of the decimal number read last.
+    /// The mark of the decimal number read last.
     mark: DecimalMark,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Fields<'a, const SEPARATOR: u8> {
 pub(crate) struct DecimalMark(u64);
 
 impl DecimalMark {
-    /// The lowest bits say how many digits there were, one bit for each number of them.
+    /// The lowest bits give the numbers of digits, one bit for each number.
     const PLACES: u64 = (1 << 41) - 1;
     /// They were not only zeros.
     const FRACTION: u64 = 1 << 48;
@@ -172,7 +172,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         self.peek().is_none_or(Self::separates)
     }
 
-    /// Digits from here on; `None` when there are none or they pass 2^64.
+    /// Reads digits from here on; `None` if there are none or they exceed 2^64.
     #[inline(always)]
     fn digits(&mut self) -> Option<u64> {
         let from = self.at;
@@ -295,7 +295,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         self.mark
     }
 
-    /// The rest of the record, from the separator behind the field read last on.
+    /// The rest of the record, from the separator after the field read last.
     #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
@@ -330,7 +330,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         begins || self.bytes.starts_with(b"#")
     }
 
-    /// The record must end here, after `expected` columns.
+    /// Checks that the record ends here, after `expected` columns.
     #[inline(always)]
     pub(crate) fn end(&mut self, expected: &'static str) -> Result<(), Box<Fault>> {
         self.skip_blanks();

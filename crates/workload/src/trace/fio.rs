@@ -52,7 +52,7 @@ pub(crate) struct Fio {
     clock: TraceClock,
     /// `None` until the first line was read.
     version: Option<Version>,
-    /// A version that came after those that are known.
+    /// A version that came after the known ones.
     newer: Option<u64>,
     files: Names,
     /// Version 2: the sum of all waits so far, in nanoseconds.
@@ -74,7 +74,7 @@ impl Fio {
         self.version = match version.and_then(number) {
             Some(2) => Some(Version::Two),
             Some(3) => Some(Version::Three),
-            // New parts of it are not read.
+            // Further parts of it are not read.
             Some(newer @ 4..) => {
                 self.newer = Some(newer);
                 Some(Version::Three)

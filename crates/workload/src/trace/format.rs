@@ -50,7 +50,7 @@ pub(super) struct Holds<'a>(pub(super) Option<&'a Columns>);
 /// The content of records of a format.
 #[derive(Copy, Clone)]
 pub(super) struct Held {
-    /// They are events, of which one stands for the request.
+    /// Whether they are events, of which one represents the request.
     pub(super) events: bool,
     /// They name devices.
     pub(super) devices: bool,
@@ -87,7 +87,7 @@ macro_rules! formats {
             /// Every format, in the order of the list.
             pub const ALL: &[Self] = &[$(Self::$parser),+];
 
-            /// The one place that knows every format's parser.
+            /// The only place that knows every format's parser.
             pub(crate) fn visit<V: $crate::trace::format::Visit>(self, visit: V) -> V::Answer {
                 match self {
                     $(Self::$parser => visit.visit::<$module::$parser>(),)+

@@ -288,7 +288,7 @@ fn unit_of(word: &str) -> Option<&'static str> {
     UNITS.iter().find(|(_, words)| words.contains(&word)).map(|(unit, _)| *unit)
 }
 
-/// By dates; by numbers that are dates since 1970; by fractions.
+/// Determined by dates, by numbers that are dates since 1970, or by fractions.
 fn unit_of_times(values: &[String]) -> String {
     let Some(first) = values.first() else { return "UNIT".into() };
     if numbers::iso(first.as_bytes()).is_some() {

@@ -14,7 +14,7 @@ use super::options::ReadTally;
 use crate::TraceError;
 use crate::error::{Spot, detail};
 
-/// A compressed stream may ask for this much memory to be read back, and no more.
+/// The greatest memory that a compressed stream may need to be read.
 const XZ_MEMORY_KIB: u32 = 1 << 20;
 
 /// The bytes that a trace is stored in.
@@ -34,7 +34,7 @@ enum Bytes {
     Memory(Arc<[u8]>),
 }
 
-/// How stored bytes are compressed, told from their first bytes.
+/// The compression of stored bytes, found from their first bytes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Compression {
     None,
@@ -227,7 +227,7 @@ impl Stored {
             Spot::Whole,
             format!("it is named like a {what} file and begins like {}", shown(&head)),
             format!("the beginning of a {what} file"),
-            "it is damaged, then copy it again and compare its sum, or has a wrong name, then rename it",
+            "if it is damaged, copy it again and compare its sum; if its name is wrong, rename it",
         ))
     }
 
@@ -296,8 +296,8 @@ impl Read for Unpacked {
     }
 }
 
-/// A gzip file: members one after another, as is common in published sets, and after the last one
-/// any rest of the file. That is passed over and counted, as `gzip` itself does.
+/// A gzip file: members one after another, as is common in published sets, and any rest of the file
+/// after the last one. The rest is skipped and counted, as `gzip` itself does.
 pub(crate) struct Members {
     /// The one that is being read; `None` after the last.
     member: Option<flate2::bufread::GzDecoder<Ahead>>,
@@ -339,9 +339,9 @@ impl Read for Members {
     }
 }
 
-/// Stored bytes of which the next few can be looked at before they are read.
+/// Stored bytes whose next few can be inspected before they are read.
 struct Ahead {
-    /// Those that were looked at, from `from` to `to`.
+    /// The inspected bytes, from `from` to `to`.
     bytes: [u8; GZIP.len()],
     from: usize,
     to: usize,

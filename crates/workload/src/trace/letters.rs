@@ -22,7 +22,7 @@ pub(crate) enum LetterKind {
     Other,
 }
 
-/// The first letters decide; the others only add to them.
+/// The first letters decide; the others only add details.
 #[inline(always)]
 pub(crate) fn kind(letters: &[u8]) -> Option<LetterKind> {
     match letters {
@@ -44,7 +44,7 @@ fn seldom(letters: &[u8]) -> Option<LetterKind> {
     }
 }
 
-/// The same of a word that may be any other: all of its letters must be known where they stand.
+/// The same for a word that may be any other: all of its letters must be known at their places.
 pub(crate) fn word(word: &[u8]) -> Option<LetterKind> {
     let plain = match word {
         [b'F', plain @ ..] if matches!(plain.first(), Some(b'R' | b'W' | b'D')) => plain,
@@ -59,7 +59,7 @@ pub(crate) fn word(word: &[u8]) -> Option<LetterKind> {
     more.iter().all(|b| b"FASMBU".contains(b)).then(|| kind(word))?
 }
 
-/// The operation of letters such as `WFS` do.
+/// The operation of letters such as those of `WFS`.
 #[inline(always)]
 fn op(letters: &[u8]) -> Op {
     match letters {

@@ -109,8 +109,8 @@ fn is_lzma(head: &[u8]) -> bool {
         if size.starts_with(&[0xff; 8]) || matches!(size, [_, _, _, _, 0, 0, 0, 0, ..]))
 }
 
-/// By the sum of the first header, which archives without `ustar` have too: of its 512 bytes, those of the
-/// sum itself taken for blanks.
+/// Checked by the sum of the first header, which archives without `ustar` have too. It covers the
+/// 512 bytes, with those of the sum itself taken as blanks.
 fn is_tar(head: &[u8]) -> bool {
     let Some((header, _)) = head.split_at_checked(512) else {
         return head.get(257..262) == Some(b"ustar");
@@ -123,7 +123,7 @@ fn is_tar(head: &[u8]) -> bool {
     header[257..].starts_with(b"ustar") || header[0] != 0 && said == Some(Ok(counted))
 }
 
-/// Of files, without any, and in several volumes.
+/// An archive of files, an empty one, and one in several volumes.
 fn is_zip(head: &[u8]) -> bool {
     [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"].iter().any(|magic| head.starts_with(*magic))
 }
@@ -148,7 +148,7 @@ fn is_utf_32(head: &[u8]) -> bool {
     head.starts_with(b"\xff\xfe\0\0") || head.starts_with(b"\0\0\xfe\xff")
 }
 
-/// By its mark, or by every second byte of the first line: zero, and none of the others.
+/// Found by its mark, or by the first line: every second byte is zero, and none of the others.
 fn is_utf_16(head: &[u8]) -> bool {
     const LOOKED_AT: usize = 32;
     let text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
@@ -159,7 +159,7 @@ fn is_utf_16(head: &[u8]) -> bool {
     marked || head.len() >= LOOKED_AT / 2 && (little() || big())
 }
 
-/// As the Macintosh once wrote text.
+/// Like the text of the early Macintosh.
 fn ends_in_returns(head: &[u8]) -> bool {
     let text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     let inner = head.strip_suffix(b"\r").unwrap_or(head);

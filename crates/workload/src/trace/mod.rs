@@ -107,8 +107,8 @@ pub fn open_trace(path: &Path, options: &ReadOptions) -> Result<Box<dyn Workload
     Ok(Box::new(open(Stored::file(path)?, options)?))
 }
 
-/// Opens files that go on where the one before ends, of a format that numbers its devices: the
-/// same device is at the same addresses in all of them.
+/// Opens files each of which goes on where the one before ends, of a format that numbers its
+/// devices. The same device has the same addresses in all of them.
 pub fn open_slices(
     paths: &[PathBuf],
     options: &ReadOptions,
@@ -148,8 +148,7 @@ pub fn glance(path: &Path, options: &ReadOptions) -> Result<(), TraceError> {
     format_of(&stored, &mut Feed::new(&stored)?, options, &mut Vec::new()).map(|_| ())
 }
 
-/// The format that the user said, or that the content tells; a file that is something else is
-/// refused.
+/// The format that the user gave, or that the content shows; any other kind of file is refused.
 fn format_of(
     stored: &Stored,
     feed: &mut Feed,
@@ -165,7 +164,7 @@ fn format_of(
     told.map_err(|e| stored.if_misnamed(e))
 }
 
-/// As [`open_trace`], for a trace held in memory; `name` stands in messages and results.
+/// As [`open_trace`], for a trace held in memory; `name` is used in messages and results.
 pub fn open_bytes(
     name: &str,
     bytes: Arc<[u8]>,
@@ -174,7 +173,7 @@ pub fn open_bytes(
     Ok(Box::new(open(Stored::memory(name, bytes)?, options)?))
 }
 
-/// A trace whose format is settled and which was read once.
+/// A trace whose format is settled and that was read once.
 struct Trace {
     stored: Stored,
     format: Format,
@@ -184,7 +183,7 @@ struct Trace {
     owners: TraceOwners,
     flow_of_owner: FlowOfOwner,
     origin: u64,
-    /// All requests, where opening it kept them ([`Survey::kept`]).
+    /// All requests, if opening it kept them ([`Survey::kept`]).
     kept: Option<Arc<PackedRequests>>,
     /// The unit of its writes ([`Survey::grain`]).
     grain: Option<u64>,
@@ -336,16 +335,16 @@ pub(crate) fn few_enough(name: &Arc<str>, by: FlowBy, flows: &[Flow]) -> Result<
     Err(TraceError::Parameter(what))
 }
 
-/// The longest trace that is believed without `--time-unit`: ten years.
+/// The longest trace that is plausible without `--time-unit`: ten years.
 const LONGEST_TRACE: u64 = 10 * 365 * 86_400 * 1_000_000_000;
-/// The highest mean rate that is believed: no recorded drive has served 4 million requests or
-/// 128 GB in a second. Milliseconds taken for nanoseconds give a million times the true rate.
+/// The highest plausible mean rate: no recorded drive has served 4 million requests or 128 GB in a
+/// second. Milliseconds taken for nanoseconds give a million times the true rate.
 const HIGHEST_RATE: f64 = 4e6;
 const HIGHEST_BYTE_RATE: f64 = 128e9;
 /// Fewer requests may come in one burst; no mean is taken over them.
 const FEW: u64 = 1000;
 
-/// Refuses a trace without requests, or one whose clock cannot be meant.
+/// Refuses a trace without requests, or one with an implausible clock.
 fn check(
     stored: &Stored,
     format: Format,
@@ -408,13 +407,13 @@ fn check(
 /// Evidence about the unit of the times.
 pub(crate) struct Believed {
     pub(crate) requests: u64,
-    /// Of reads and writes: trims name addresses, and carry no data.
+    /// Bytes of reads and writes: trims name addresses, and carry no data.
     pub(crate) bytes: u128,
     /// From the first to the last request, in nanoseconds.
     pub(crate) length: u64,
 }
 
-/// Refuses a clock that cannot be meant; `units` is another that could be.
+/// Refuses an implausible clock; `units` is another one that is plausible.
 pub(crate) fn believe(
     name: &Arc<str>,
     seen: &Believed,

@@ -59,11 +59,10 @@ const KIND: FieldName =
 const HOUR: u64 = 3_600_000_000_000;
 /// The most kinds of other events that are distinguished.
 const MOST_KINDS: usize = 256;
-/// The most that are named to the user.
+/// The greatest number of kinds that are named to the user.
 const KINDS_SHOWN: usize = 3;
 
-/// The content of an event's columns, from the one behind its kind on, up to the last that is
-/// needed.
+/// The content of an event's columns, from the one after its kind to the last needed one.
 type Layout = Vec<Role>;
 
 #[derive(Copy, Clone, PartialEq, Debug)]

@@ -38,10 +38,10 @@ const LONGEST_HOST: usize = 255;
 
 pub(crate) struct Msr {
     clock: TraceClock,
-    /// Records have the response time; the first one decides.
+    /// Whether records have the response time; the first one decides.
     response: bool,
     begun: bool,
-    /// `host,disk`, as the line has it.
+    /// `host,disk`, as in the line.
     volumes: Names,
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct Names {
     list: Vec<Box<[u8]>>,
     /// The numbers in the order of their names.
     sorted: Vec<u32>,
-    /// The number given last: nearly always the next one too.
+    /// The number returned last: nearly always the next one too.
     last: u32,
 }
 

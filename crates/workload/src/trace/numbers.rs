@@ -11,9 +11,9 @@ pub(crate) struct Scaled {
     pub(crate) value: u64,
     /// Nothing was cut.
     pub(crate) exact: bool,
-    /// Digits behind the point or comma.
+    /// Digits after the point or comma.
     pub(crate) places: u32,
-    /// The decimal mark is a comma.
+    /// Whether the decimal mark is a comma.
     pub(crate) comma: bool,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn whole(text: &[u8]) -> Option<u64> {
     (!number.comma || number.places != 3).then_some(number.value)
 }
 
-/// `0x1000`, of 16 digits at most beside zeros in front.
+/// `0x1000`, of at most 16 digits beside leading zeros.
 pub(crate) fn hexadecimal(text: &[u8]) -> Option<u64> {
     let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"))?;
     let zeros = digits.iter().take_while(|b| **b == b'0').count();

@@ -9,7 +9,7 @@ use super::Format;
 use super::columns::Columns;
 use super::format::{Held, Holds};
 
-/// The unit of a trace's time column, where the format leaves doubt.
+/// The unit of a trace's time column, if the format does not fix it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum TimeUnit {
     /// Seconds.
@@ -170,7 +170,8 @@ impl FromStr for FlowBy {
 pub struct ReadOptions {
     /// The format; `None`: told from the first 64 KiB.
     pub format: Option<Format>,
-    /// The unit of the time column; `None`: the format's own. Given, no clock is called absurd.
+    /// The unit of the time column; `None`: the format's own. If it is given, no clock is called
+    /// absurd.
     pub time_unit: Option<TimeUnit>,
     /// The content of each column; says that the format is [`Format::Csv`].
     pub columns: Option<Columns>,
@@ -185,7 +186,7 @@ pub struct ReadOptions {
     pub flow_by: Option<FlowBy>,
     /// Count records that do not read and go on, instead of stopping at the first.
     pub skip_bad: bool,
-    /// Told how many records were read; says nothing about the trace.
+    /// Counts the records that were read; it tells nothing about the trace.
     pub tally: ReadTally,
 }
 
@@ -231,8 +232,8 @@ impl fmt::Debug for ReadTally {
 }
 
 impl ReadOptions {
-    /// The options that were given, as text: with the bytes of the file they say which requests a
-    /// trace has. `None` if there are none.
+    /// The options that were given, as text: together with the bytes of the file they determine the
+    /// requests of a trace. `None` if there are none.
     pub fn said(&self) -> Option<String> {
         let devices = (!self.devices.is_empty()).then(|| self.devices.join(","));
         let parts = [

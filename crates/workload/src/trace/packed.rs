@@ -1,4 +1,4 @@
-//! Requests of a trace in little memory, so that nobody has to read its text again.
+//! Requests of a trace in little memory, so that its text need not be read again.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use kernel::{Hint, Prio, Time};
 
 use crate::{BATCH, Op, Request, RequestSource, TraceError};
 
-/// Bytes that they may take at most: five to seven million requests of most traces. Text takes
-/// several times as long to read as they take to unpack, and a run may go through it three times.
+/// The greatest number of bytes that they may take: five to seven million requests of most traces.
+/// Reading text takes several times as long as unpacking them, and a run may need three passes.
 /// Tests need no such long traces.
 pub(crate) const MOST: usize = if cfg!(test) { 4 << 20 } else { 48 << 20 };
-/// The requests that are kept as they are (6 MiB): most traces have no more, and nobody need unpack
-/// them.
+/// The number of requests that are kept as they are (6 MiB): most traces have no more, and these
+/// need no unpacking.
 pub(crate) const PLAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 18 };
 /// Bytes of a piece: memory grows by pieces, so nothing is ever copied.
 const PIECE: usize = 1 << 20;
-/// Bytes of a request at most: its head and three numbers, each of which is written and read as
-/// eight, and before it a head that changes the hint.
+/// The greatest number of bytes of a request: its head and three numbers, with a head before it
+/// that changes the hint. Each number is written and read as eight bytes.
 const LONGEST: usize = 2 + 2 + 3 * 8;
 
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
@@ -92,14 +92,14 @@ impl Head {
     }
 }
 
-/// How many bytes a number has; none of zero.
+/// The number of bytes of a number; 0 for zero.
 #[inline]
 fn width(value: u64) -> u32 {
     (u64::BITS - value.leading_zeros()).div_ceil(8)
 }
 
 impl PackedRequests {
-    /// Adds a request, which does not come before the last one; `false`: it does not fit.
+    /// Adds a request, which does not come before the last one. Returns `false` if it does not fit.
     #[inline]
     pub(crate) fn push(&mut self, request: &Request) -> bool {
         if self.plain.len() < PLAIN {
@@ -124,7 +124,7 @@ impl PackedRequests {
         let sectors = (offset | len | before.end).is_multiple_of(1 << SECTOR_BITS);
         let shift = if sectors { SECTOR_BITS } else { 0 };
         let gap = offset.wrapping_sub(before.end).cast_signed() >> shift;
-        // Near is short, in front or behind.
+        // Small distances are short, forward or backward.
         let gap = (gap << 1 ^ gap >> 63).cast_unsigned();
         let len = if request.len == before.len { 0 } else { len >> shift };
         let numbers = [request.at.as_ns() - before.at, gap, len];
@@ -144,7 +144,7 @@ impl PackedRequests {
         true
     }
 
-    /// One more piece, if that is not too much.
+    /// Adds one more piece, if that is not too much.
     #[cold]
     fn grow(&mut self) -> bool {
         let grows = self.pieces.len() < MOST / PIECE;
@@ -176,7 +176,7 @@ impl Unpacking {
 #[inline]
 fn number(bytes: &[u8], at: usize, width: u32) -> u64 {
     let eight = bytes[at..at + 8].try_into().expect("eight bytes");
-    // None of a number without bytes is left.
+    // A number without bytes has no bits left.
     u64::from_le_bytes(eight).unbounded_shl(64 - 8 * width).unbounded_shr(64 - 8 * width)
 }
 

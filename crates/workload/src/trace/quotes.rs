@@ -1,12 +1,11 @@
-//! Quotes around the fields of a table, as RFC 4180 has them.
+//! Quotes around the fields of a table, as in RFC 4180.
 //!
-//! A line with quotes is copied once: quotes become blanks, so every field stands where it stood
-//! and the readers need not know of them. A separator inside quotes becomes a byte that separates
-//! nothing.
+//! A line with quotes is copied once: quotes become blanks, so every field keeps its place and the
+//! readers need not know of them. A separator inside quotes becomes a byte that separates nothing.
 
 use super::fields::{BLANK, Fault};
 
-/// The bytes that stand for a comma, a semicolon, a tab and a blank inside quotes.
+/// The bytes that represent a comma, a semicolon, a tab and a blank inside quotes.
 pub(crate) const COMMA: u8 = 0x1c;
 const SEMICOLON: u8 = 0x1d;
 const TAB: u8 = 0x1e;
@@ -15,8 +14,7 @@ pub(crate) const BLANK_INSIDE: u8 = 0x1f;
 const INSIDE: [(u8, u8); 4] =
     [(b',', COMMA), (b';', SEMICOLON), (b'\t', TAB), (b' ', BLANK_INSIDE)];
 
-/// Copies a line without its quotes. `separator` is that of the table, `None` where it is not
-/// known.
+/// Copies a line without its quotes. `separator` is that of the table, `None` if it is not known.
 pub(crate) fn unquote(
     line: &[u8],
     separator: Option<u8>,

@@ -30,7 +30,7 @@ const REGION_ALIGN: u64 = 1 << 20;
 ///
 /// With one device nothing moves. Several are placed in the order of their numbers. Each begins at
 /// the highest address of the one before, rounded up to 1 MiB. So requests to different devices
-/// never meet, and addresses are known only after the whole trace was read once.
+/// never meet, and addresses are known only after one pass over the whole trace.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Regions {
     /// `(device, end of its addresses, start of its region)`, ascending by device.
@@ -49,8 +49,8 @@ impl Regions {
         true
     }
 
-    /// Room for the devices of several traces, of which each has its own number in all of them.
-    /// `None` when they do not fit.
+    /// Space for the devices of several traces, of which each has its own number in all of them.
+    /// `None` if they do not fit.
     pub(crate) fn of_all<'a>(several: impl Iterator<Item = &'a Self>) -> Option<Self> {
         let mut all = Self::default();
         let mut devices = several.flat_map(|regions| &regions.list);
@@ -99,7 +99,7 @@ impl Regions {
     }
 }
 
-/// The source: a process, or the device where flows go by that, and its addresses on each device.
+/// The owner: a process, or the device if flows are by device, and its addresses on each device.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct TraceOwners {
     /// `((who, device), first byte, end)`, ascending.
@@ -109,8 +109,8 @@ pub(crate) struct TraceOwners {
 }
 
 impl TraceOwners {
-    /// Notes a request of somebody to a device, and its extent if it has one; `false` when there
-    /// are too many.
+    /// Notes a request of an owner to a device, and its extent if it has one. Returns `false` if
+    /// there are too many.
     pub(crate) fn see(&mut self, who: (u32, u32), extent: Option<(u64, u64)>) -> bool {
         let (from, to) = extent.unwrap_or((u64::MAX, 0));
         match self.list.binary_search_by_key(&who, |t| t.0) {
@@ -185,7 +185,7 @@ impl FlowOfOwner {
         Self { by: None, numbers: Arc::default() }
     }
 
-    /// Nobody knows yet; who asks is noted.
+    /// The owners are not known yet; each owner of a request is noted.
     pub(crate) fn unknown(by: Option<FlowBy>) -> Self {
         Self { by, ..Self::one() }
     }
@@ -227,11 +227,11 @@ pub(crate) struct Survey {
     pub(crate) late: u64,
     /// Records that hold no request: comments, events of other kinds.
     pub(crate) idle: u64,
-    /// Records that were split, as they were larger than a request may be.
+    /// Records that were split because they were larger than the greatest request.
     pub(crate) split: u64,
-    /// Requests to devices that were not requested.
+    /// Requests to devices that the user did not request.
     pub(crate) others: u64,
-    /// A requested device that was not met, and some that were.
+    /// A requested device that did not occur, and some that did.
     pub(crate) missing: Option<(String, Vec<String>)>,
     /// The question to answer before the records are believed.
     pub(crate) doubt: Option<Doubt>,
@@ -239,7 +239,7 @@ pub(crate) struct Survey {
     pub(crate) clock: Option<TraceClock>,
     /// Whether the requests bear times.
     pub(crate) timed: bool,
-    /// The event to read where the default one did not occur.
+    /// The event to read if the default one does not occur.
     pub(crate) instead: Option<Event>,
     /// Stored bytes after the end of the compressed ones, which were passed over.
     pub(crate) trailing: u64,
@@ -249,14 +249,14 @@ pub(crate) struct Survey {
     /// The first few reasons for skipping.
     pub(crate) reasons: Vec<String>,
     /// The requests themselves, if there are not too many, of a trace of one device and one flow
-    /// without skipped records. Then a second reading would tell nothing new.
+    /// without skipped records. A second reading would then give nothing new.
     pub(crate) kept: Option<PackedRequests>,
-    /// Of a trace without reads: a power of two of which all addresses and lengths of writes are
+    /// For a trace without reads, a power of two of which all addresses and lengths of writes are
     /// multiples, at any place of its devices.
     pub(crate) grain: Option<u64>,
 }
 
-/// A reader that can also go over the whole trace once, to learn the facts that must be known
+/// A reader that can also make a pass over the whole trace, to find the facts that must be known
 /// before.
 pub(crate) trait TraceSource: RequestSource {
     fn survey(&mut self) -> Result<Survey, TraceError>;
@@ -273,7 +273,7 @@ struct Met {
     /// The process of the request, if flows go by processes.
     process: u32,
     hint: Hint,
-    /// It is part of a record of which another part came first.
+    /// Whether it is part of a record of which another part came first.
     rest: bool,
 }
 
@@ -282,7 +282,7 @@ pub(crate) struct Reader<P> {
     feed: Feed,
     parser: P,
     known: KnownBy,
-    /// Lines of the file have quotes, which are taken off in a copy.
+    /// Whether lines of the file have quotes, which are removed in a copy.
     quoted: bool,
     copy: Vec<u8>,
     regions: Arc<Regions>,
@@ -534,8 +534,8 @@ fn unquoted<P: Parser>(
     parser.parse(copy)
 }
 
-/// Looks at a line again that does not read: programs write marks, comments, quotes and names of
-/// columns where a format has none. `first`: nothing was read before. Also says whether the line
+/// Tries a line again that could not be read: programs write marks, comments, quotes and names of
+/// columns where a format has none. `first`: nothing was read before. Also returns whether the line
 /// has quotes.
 #[cold]
 #[inline(never)]
@@ -554,7 +554,7 @@ fn look_again<P: Parser>(
     }
     let text = line.trim_ascii();
     if text.starts_with(b"#") || text.iter().all(|b| matches!(b, 0 | 0x1a)) {
-        // A comment behind blanks; old editors, or a full disk, leave the like at the end.
+        // A comment after blanks; old editors, or a full disk, leave such bytes at the end.
         return (Ok(None), false);
     }
     if P::QUOTES && line.contains(&b'"') {
@@ -600,7 +600,7 @@ impl<P: Parser> TraceSource for Reader<P> {
     fn survey(&mut self) -> Result<Survey, TraceError> {
         let mut seen = Survey::default();
         let mut kept = self.flow_of_owner.by.is_none().then(PackedRequests::default);
-        // A bit is set where one of them has it.
+        // The bits that are set in any of them.
         let mut writes = Some(0);
         while let Some(met) = self.next()? {
             let (raw, request) = (met.raw, self.request(&met));

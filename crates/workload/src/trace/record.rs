@@ -9,7 +9,7 @@ use super::select::Processes;
 use crate::Op;
 use kernel::Hint;
 
-/// Sectors are 512 bytes in every format read here, for any sectors of the device.
+/// Sectors are 512 bytes in every format read here, regardless of the sectors of the device.
 pub(crate) const SECTOR: u64 = 512;
 /// A larger read or write is split, as systems and drives do.
 pub(crate) const LONGEST: u64 = 1 << 30;
@@ -58,7 +58,7 @@ pub(crate) trait Parser: Sized + Send + 'static {
     const SEPARATOR: u8 = COMMA;
     /// Whether quotes around a column do not belong to it.
     const QUOTES: bool = true;
-    /// Files of this format as published are out of order within this many records.
+    /// The number of records within which published files of this format are out of order.
     const WINDOW: usize = 0;
 
     /// A parser at the start of a file.
@@ -84,8 +84,8 @@ pub(crate) trait Parser: Sized + Send + 'static {
         false
     }
 
-    /// Whether a record speaks for this format, or against it, where the format is not known. One
-    /// without a request says nothing, unless it is as telling as the others.
+    /// Whether a record is evidence for this format, or against it, if the format is not known. A
+    /// record without a request is evidence only if it is as telling as the others.
     fn fits(&mut self, record: &[u8]) -> Option<bool> {
         self.parse(record).map_or(Some(false), |raw| raw.map(|_| true))
     }
@@ -95,7 +95,7 @@ pub(crate) trait Parser: Sized + Send + 'static {
         device.to_string()
     }
 
-    /// The processes read so far, in a format that names some.
+    /// The processes read so far, in a format that names processes.
     #[inline(always)]
     fn processes(&self) -> Option<&Processes> {
         None
@@ -116,12 +116,12 @@ pub(crate) trait Parser: Sized + Send + 'static {
         Some(Self::SEPARATOR)
     }
 
-    /// Whether the requests read so far bear times.
+    /// Whether the requests read so far have times.
     fn timed(&self) -> bool {
         true
     }
 
-    /// The event to read instead, where the one that is read by default does not occur.
+    /// The event to read instead, if the default one does not occur.
     fn instead(&self) -> Option<Event> {
         None
     }

@@ -53,7 +53,7 @@ const TABLE: &[Sample] = &[
 struct Sample {
     name: &'static str,
     format: &'static str,
-    /// Operations, which are writes then; `d`: devices, of which it has the first then.
+    /// Operations that become writes; `d`: devices, which become the first one.
     lacks: &'static [char],
     written: Written,
 }
@@ -92,12 +92,12 @@ pub(crate) const COLUMNS: &str = "time=1:us,op=2,offset=3,size=4:sectors,device=
 pub(crate) const NAMED_COLUMNS: &str =
     "time=when:us,op=what,offset=where,size=sectors:sectors,device=disk";
 
-/// Whether a sample can hold an operation; others have writes in its place.
+/// Whether a sample can hold an operation; other samples have writes in its place.
 pub(crate) fn has_op(name: &str, op: char) -> bool {
     !named(name).lacks.contains(&op)
 }
 
-/// Whether a sample can hold devices; others have only the first one.
+/// Whether a sample can hold devices; other samples have only the first one.
 pub(crate) fn has_devices(name: &str) -> bool {
     !named(name).lacks.contains(&'d')
 }

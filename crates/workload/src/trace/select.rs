@@ -9,9 +9,9 @@ use super::record::Parser;
 /// The devices that the user asked for.
 #[derive(Debug)]
 pub(crate) struct Selection {
-    /// Their names, and whether they were met.
+    /// Their names, and whether they occurred.
     names: Vec<(String, bool)>,
-    /// Every device met, ascending, and whether it is one of them.
+    /// Every device that occurred, ascending, and whether it is one of them.
     known: Vec<(u32, bool)>,
     /// The device of the last record: often that of the next.
     last: (u32, bool),
@@ -43,7 +43,8 @@ impl Selection {
                 if let Some(name) = name {
                     self.names[name].1 = true;
                 }
-                // A misread column has ever new devices; no more than these are remembered.
+                // A misread column has new devices all the time; only this number of them is
+                // remembered.
                 if self.known.len() < MOST_DEVICES {
                     self.known.insert(i, (device, requested));
                 }
@@ -52,7 +53,7 @@ impl Selection {
         }
     }
 
-    /// A requested device that was not met, and some of those that were.
+    /// A requested device that did not occur, and some that did.
     pub(crate) fn missing<P: Parser>(&self, parser: &P) -> Option<(String, Vec<String>)> {
         const SHOWN: usize = 10;
         let missing = self.names.iter().find(|(_, met)| !met)?.0.clone();
@@ -84,7 +85,7 @@ impl Process {
 pub(crate) struct Processes {
     requested: Option<Process>,
     names: Option<Names>,
-    /// That of the record read last.
+    /// The process of the record read last.
     last: u32,
 }
 
@@ -97,7 +98,7 @@ impl Processes {
         }
     }
 
-    /// Whether it matters whose a request is.
+    /// Whether the process of a request matters.
     #[inline]
     pub(crate) fn matter(&self) -> bool {
         self.requested.is_some() || self.names.is_some()
@@ -109,7 +110,7 @@ impl Processes {
         self.requested.as_ref().is_none_or(|requested| named && requested.is(name, number))
     }
 
-    /// A request of this process was read.
+    /// Notes that a request of this process was read.
     #[inline]
     pub(crate) fn note(&mut self, name: &[u8], number: u64) -> Result<(), Box<Fault>> {
         if let Some(names) = &mut self.names {
@@ -134,14 +135,14 @@ impl Processes {
     }
 }
 
-/// The event that stands for a request, in formats that record several.
+/// The event that represents a request, in formats that record several.
 #[derive(Debug)]
 pub(crate) struct Events {
     chosen: Event,
     specified: bool,
     /// From the one that is read by default to the one that is read last.
     order: [Event; 3],
-    /// Requests met with each event, in the order of `order`.
+    /// Requests seen with each event, in the order of `order`.
     seen: [u64; 3],
 }
 
@@ -155,7 +156,7 @@ impl Events {
         }
     }
 
-    /// Counts a request met with `event`; whether it is to be given out.
+    /// Counts a request with `event`. Returns whether it is to be given out.
     #[inline]
     pub(crate) fn take(&mut self, event: Event) -> bool {
         for (seen, known) in self.seen.iter_mut().zip(self.order) {
@@ -178,7 +179,7 @@ impl Events {
         (1..3).find(|&i| self.seen[i] > 0).map(|i| self.order[i])
     }
 
-    /// How often each event occurred, and which was read.
+    /// The number of each event, and the event that was read.
     pub(crate) fn note(&self) -> String {
         let counts = self.order.iter().zip(self.seen).map(|(e, n)| format!("{n} {e}"));
         format!(

@@ -1,4 +1,4 @@
-//! Tells a format from the first bytes.
+//! Finds a format from the first bytes.
 
 use super::Format;
 use super::disksim::Disksim;
@@ -13,7 +13,7 @@ use super::record::Parser;
 use crate::TraceError;
 use crate::error::{Spot, detail};
 
-/// Records looked at; more would not change the answer.
+/// The number of records that are tried; more would not change the answer.
 const RECORDS: usize = 256;
 
 /// Evidence for the format of a trace.
@@ -23,14 +23,14 @@ pub(crate) enum KnownBy {
     Said,
     /// The user named the columns of a table.
     Columns,
-    /// The first line can be of no other.
+    /// The first line can be of no other format.
     FirstLine,
-    /// Most of the first records are of it.
+    /// Most of the first records are in this format.
     Records,
 }
 
 impl KnownBy {
-    /// The hint about other formats, where a record cannot be meant.
+    /// The hint about other formats, for a record that is implausible.
     pub(crate) fn hint(self) -> &'static str {
         match self {
             Self::Said => "without `--format` the content of the file tells the format",
@@ -41,9 +41,9 @@ impl KnownBy {
     }
 }
 
-/// The format that the first line names, or else the one whose reader understands the most of
-/// the first records. At least half must read: then a bad one among them is met again, with its
-/// place, by the reader. If two formats understand as many, the user decides.
+/// The format that the first line names, or else the one whose reader understands the most of the
+/// first records. At least half must be readable: the reader then finds a bad one among them again,
+/// with its place. If two formats understand as many, the user decides.
 pub(crate) fn format(
     stored: &Stored,
     feed: &mut Feed,
@@ -63,7 +63,7 @@ pub(crate) fn format(
         notes.push(format!("read as {format}: {}; the first line says so", format.summary()));
         return Ok((format, KnownBy::FirstLine));
     }
-    // The request of the user does not belong to the content of the file.
+    // The user's request does not fit the content of the file.
     let options = ReadOptions { time_unit: options.time_unit, ..ReadOptions::default() };
     let (most, of, best) = best(head, whole, &lines, &options);
     if most == 0 || 2 * most < of {
@@ -87,8 +87,8 @@ pub(crate) fn format(
     Ok((format, KnownBy::Records))
 }
 
-/// How many of the first records the formats read that read the most, of how many, and these
-/// formats.
+/// Returns the greatest number of the first records that a format reads, their total, and the
+/// formats that read that many.
 fn best(
     head: &[u8],
     whole: bool,
@@ -173,7 +173,7 @@ impl Visit for Begins<'_> {
     }
 }
 
-/// How many of the first records speak for a format, and how many say anything.
+/// The number of the first records that fit a format, and the number that are evidence at all.
 struct Fit<'a> {
     head: &'a [u8],
     whole: bool,

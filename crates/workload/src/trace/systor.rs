@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The columns are those of the README of SNIA IOTTA trace set 4964. A blank type means that the
-//! answer was lost in recording: nobody knows whether data was read or written, so such lines are
-//! passed over and counted. The files are out of order here and there; a bounded window is sorted.
+//! answer was lost in recording. It is then unknown whether data was read or written, so such lines
+//! are skipped and counted. The files are out of order here and there; a bounded window is sorted.
 
 use super::clock::TraceClock;
 use super::fields::{COMMA, Fault, FieldName, Fields};

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! SYNCHRONIZE CACHE is a flush of the whole device, for any blocks that it names. Other commands
-//! that move no data (an inquiry) are passed over, and so is UNMAP, whose blocks the trace does not
-//! keep. Whether a write bypasses the cache (FUA) is in a byte of the command that the trace does
+//! that move no data (an inquiry) are skipped. So is UNMAP, because the trace does not keep its
+//! blocks. Whether a write bypasses the cache (FUA) is in a byte of the command that the trace does
 //! not keep.
 
 use super::feed::Cut;
@@ -91,7 +91,7 @@ impl Commands {
     }
 }
 
-/// Its blocks are in its parameters, which the format does not keep.
+/// The command names its blocks in its parameters, which the format does not keep.
 const UNMAP: u8 = 0x42;
 
 /// Commands that move no data of users: they ask for the state of the device, set it up, reserve
@@ -114,7 +114,7 @@ fn is_without_data(code: u8) -> bool {
 
 pub(crate) struct Vscsi {
     commands: Commands,
-    /// Records of the version were read.
+    /// Whether records of the version were read.
     begun: bool,
 }
 

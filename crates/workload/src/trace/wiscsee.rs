@@ -93,7 +93,7 @@ impl Parser for Wiscsee {
         }
         fields.end(COLUMNS)?;
         let Some(event) = event.filter(|_| size > 0) else { return Ok(None) };
-        // Requests are completed in the name of the process that was running.
+        // The completion of a request is recorded under the process that was running.
         if !self.processes.takes(b"", Some(pid), event != Event::Completed)
             || !self.events.take(event)
         {

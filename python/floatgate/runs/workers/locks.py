@@ -26,7 +26,7 @@ def alone(cache: Cache | None, state: str | None, progress: Progress) -> Iterato
     begins. The system frees a lock when its process ends, for any reason.
 
     Args:
-        cache: Where states are kept; without, nothing is shared and nobody waits.
+        cache: The folder of states; without it, nothing is shared and no process waits.
         state: The name of the state, if the run shares one.
         progress: Called while waiting too, with the stage `waiting`.
     """

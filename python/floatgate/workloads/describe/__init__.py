@@ -34,7 +34,7 @@ def describe(
     progress: Callable[[str, int, int | None, int], object] | None = None,
     **reading: Unpack[Reading],
 ) -> Description:
-    """Describes a workload: mix, sizes, rate, order, and what its pages see.
+    """Describes a workload: mix, sizes, rate, order, and the accesses to its pages.
 
     `docs/reference/measures.md` defines every measure.
 
@@ -48,8 +48,8 @@ def describe(
             are sampled, and `sampling` gives the share.
         drive: A generator without a `workload.span` covers this drive.
         set: Settings of the workload by key, `{"workload.requests": 1000}`.
-        progress: Called some ten times a second with the stage (`describing`), the requests
-            done, how many there are (None where unknown) and the workload's time in ns.
+        progress: Called some ten times a second with the stage (`describing`), the requests done,
+            their total (None if unknown) and the workload's time in ns.
         **reading: Options of reading a trace, and of changing it (docs/traces.md):
 
     Returns:

@@ -90,19 +90,23 @@ impl<D> JobBuffer<D> {
         self.read.push(from, (to, data));
     }
 
-    /// Brings pages of one stream to the front, as many as a command programs. The stream is the first
-    /// with so many; without one, that of the page that came last. Returns it with their number.
-    fn bring_forward(&mut self, unit: u32) -> Option<(StreamId, u32)> {
+    /// Brings pages of one stream to the front, as many as a command programs. The stream is
+    /// the first with that number. Without one, it is that of a page that `first` accepts, or of any.
+    /// Returns it with their number.
+    fn bring_forward(&mut self, unit: u32, first: impl Fn(Ppn) -> bool) -> Option<(StreamId, u32)> {
         let mut streams = [0; 256];
-        let mut chosen = None;
+        let mut full = None;
         for (_, (stream, _)) in self.read.entries() {
             streams[stream.index()] += 1;
-            chosen = Some(*stream);
             if streams[stream.index()] == unit {
+                full = Some(*stream);
                 break;
             }
         }
-        let stream = chosen?;
+        let of = |(_, (stream, _)): &(Ppn, (StreamId, D))| *stream;
+        let stream = full
+            .or_else(|| self.read.entries().find(|(from, _)| first(*from)).map(of))
+            .or_else(|| self.read.entries().next().map(of))?;
         let pages = streams[stream.index()];
         self.read.bring_forward(pages, |(to, _)| *to == stream);
         Some((stream, pages))
@@ -246,7 +250,10 @@ impl<K: PolicyTypes> Ftl<K> {
         self.drop_stale(id);
         let (mut sorted, mut pages) = (to, unit);
         if self.answers.separation.sorts(to) {
-            let (stream, found) = self.jobs.get_mut(id).buffer.bring_forward(unit)?;
+            let geometry = self.space.geometry;
+            let victim = self.jobs.get_mut(id).victim(&geometry);
+            let first = |from| victim == Some(geometry.superblock_of(geometry.block_of(from)));
+            let (stream, found) = self.jobs.get_mut(id).buffer.bring_forward(unit, first)?;
             if found < unit && !last {
                 return None;
             }
@@ -317,14 +324,21 @@ impl<K: PolicyTypes> Ftl<K> {
         if job.buffer.waiting() >= self.space.unit() as usize {
             return Some(self.program_buffered(id, to, false, now));
         }
-        let geometry = self.space.geometry;
-        let superblock = geometry.superblock_of(block);
-        let of = |from| geometry.superblock_of(geometry.block_of(from));
-        if !job.buffer.read.pages().any(|from| of(from) == superblock) {
+        let plane = job.plane;
+        if !self.has_waiting(id, self.space.geometry.superblock_of(block)) {
             return Some(self.emptied(id, block, then, now));
         }
-        let needed = self.needs_victim_back(job.plane);
+        let needed = self.needs_victim_back(plane);
         needed.then(|| self.program_buffered(id, to, true, now))
+    }
+
+    /// Whether pages of a victim wait in the buffer. If all go to one stream, any do.
+    pub(super) fn has_waiting(&self, id: JobId, superblock: BlockId) -> bool {
+        let (geometry, read) = (&self.space.geometry, &self.jobs.get(id).buffer.read);
+        if !self.answers.separation.asks_moves {
+            return !read.is_empty();
+        }
+        read.pages().any(|from| geometry.superblock_of(geometry.block_of(from)) == superblock)
     }
 
     /// Whether collection has so few free blocks left that the last pages of a victim cannot wait for those

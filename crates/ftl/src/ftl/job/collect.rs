@@ -71,9 +71,18 @@ impl<K: PolicyTypes> Ftl<K> {
             }
             let counted = self.reads.are_counted();
             let unprotected = counted.then(|| self.choose_unprotected(plane, tag, now)).flatten();
-            chosen = unprotected.or_else(|| self.choose_victim(plane, tag, now));
-            if chosen.is_none() {
-                self.space.note_no_victim(plane);
+            let at = plane.as_u32() as usize;
+            let due = self.answers.garbage > 0.0 && self.jobs.garbage_due.get(at);
+            chosen = unprotected;
+            if due {
+                self.jobs.garbage_due.put(at, false);
+                chosen = chosen.or_else(|| self.choose_garbage(plane, tag, now));
+            }
+            if !due || self.is_short_of_blocks(id) {
+                chosen = chosen.or_else(|| self.choose_victim(plane, tag, now));
+                if chosen.is_none() {
+                    self.space.note_no_victim(plane);
+                }
             }
         }
         let Some(victim) = chosen else {
@@ -117,6 +126,13 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// Whether a collector goes on with another victim.
     pub(super) fn wants_more(&self, id: JobId) -> bool {
+        let plane = self.jobs.get(id).plane.as_u32() as usize;
+        self.is_short_of_blocks(id)
+            || (self.answers.garbage > 0.0 && self.jobs.garbage_due.get(plane))
+    }
+
+    /// Whether its plane has too few free blocks.
+    fn is_short_of_blocks(&self, id: JobId) -> bool {
         let (job, gc) = (self.jobs.get(id), self.config.gc);
         let target = if job.background { gc.background_stop.max(gc.stop) } else { gc.stop };
         self.space.is_short(job.plane, target)
@@ -275,6 +291,20 @@ impl<K: PolicyTypes> Ftl<K> {
             return Some(best);
         }
         Some(chosen)
+    }
+
+    /// A victim among the blocks with at least the share of garbage above which a plane collects.
+    #[cold]
+    fn choose_garbage(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
+        let ftl = FtlView::of(&self.space, &self.map, &self.reads);
+        let least = self.answers.garbage * f64::from(ftl.blocks.slots());
+        for (at, b) in ftl.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
+            self.victims.excluded.put(at, f64::from(ftl.blocks.gain(b)) < least);
+        }
+        let excluded = Some(&self.victims.excluded);
+        let view = PlaneView { ftl, plane, now, from: 0, excluded };
+        let chosen = self.policies.victim.choose(&view, tag, &mut self.victims.rng);
+        chosen.filter(|b| self.space.gains(*b))
     }
 
     /// A victim that gains, among the blocks that the read-disturb policy does not protect, if it

@@ -140,17 +140,19 @@ impl<K: PolicyTypes> Ftl<K> {
             return Some(self.jobs.park(id, self.space_in(plane)));
         }
         self.drop_stale(id);
-        let job = self.jobs.get_mut(id);
-        if !job.buffer.is_empty() {
+        let needed = self.needs_victim_back(self.jobs.get(id).plane);
+        if self.has_waiting(id, superblock) {
+            let job = self.jobs.get_mut(id);
             let whole = job.buffer.waiting() >= self.space.unit() as usize;
-            if let (Task::Collect(collect), false) = (&mut job.task, whole) {
+            if let (Task::Collect(collect), false) = (&mut job.task, whole || needed) {
                 // As many as that wait for pages of the next victim.
                 *collect = Collect::Choose;
                 job.buffer.leave_unfinished(superblock, needed_by);
                 return None;
             }
-            return self.program_buffered(id, dest, !collects, now);
+            return self.program_buffered(id, dest, !collects || needed, now);
         }
+        let job = self.jobs.get_mut(id);
         match &mut job.task {
             Task::Collect(collect) => *collect = Collect::Yield,
             Task::Plan(run) => run.at = PlanStage::Next,

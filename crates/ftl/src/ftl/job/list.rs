@@ -7,7 +7,7 @@ use crate::{
     Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Plan, PlaneView, PolicyTypes,
     State, Step, Wear,
 };
-use kernel::{IndexVec, Prio, Time};
+use kernel::{BitSet, IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Each, Geometry, Level, Operation, Outcome, PlaneId, Source, Tag, Verb};
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
@@ -43,6 +43,8 @@ pub(crate) struct Jobs<D> {
     pub(super) collectors: IndexVec<PlaneId, Option<JobId>>,
     /// How fast they go.
     pub(crate) pace: GcPace,
+    /// Planes that are to collect one block because of their garbage.
+    pub(crate) garbage_due: BitSet,
     /// Members of crews that give way to everything else, some of which have ended or do not any more.
     giving_way: Vec<JobId>,
     /// Dies work at the same time. False while a drive is filled and aged, or jobs are carried out
@@ -68,6 +70,7 @@ impl<D> Jobs<D> {
             idle_total: 0,
             collectors: IndexVec::filled(None, geometry.planes()),
             pace: GcPace::default(),
+            garbage_due: BitSet::new(geometry.planes()),
             giving_way: Vec::new(),
             side_by_side: true,
             copyback: None,

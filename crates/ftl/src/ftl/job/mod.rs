@@ -26,8 +26,8 @@ use collect::Collect;
 use crew::Crew;
 use kernel::{Time, newtype_index};
 use nand::{
-    BlockId, DieId, Level, Mode, Operation, Outcome, PlaneId, Ppn, Route, Slots, Source, Store,
-    Tag, Verb,
+    BlockId, DieId, Geometry, Level, Mode, Operation, Outcome, PlaneId, Ppn, Route, Slots, Source,
+    Store, Tag, Verb,
 };
 use plan::{PlanStage, ReprogramInPlace, RunningPlan};
 
@@ -111,7 +111,7 @@ enum Then {
 
 impl Leaving {
     /// The slot of the next of them.
-    #[inline]
+    #[inline(always)] // every page that moves comes by
     fn next(&self, map: &Map) -> Option<u32> {
         let Pages::Some(list) = &self.pages else {
             return map.next_valid(self.block, self.cursor);
@@ -185,6 +185,12 @@ impl<D> Job<D> {
     #[inline(always)] // every operation of a job comes by
     pub fn operation(&self) -> &Operation {
         &self.operation
+    }
+
+    /// The superblock that it empties, or leads a crew to empty.
+    fn victim(&mut self, geometry: &Geometry) -> Option<BlockId> {
+        let lead = self.crew.lead().map(|lead| lead.superblock);
+        self.task.pages().map(|pages| geometry.superblock_of(pages.block)).or(lead)
     }
 
     /// Whether its first operation is known before its turn comes. It then stands among the
