@@ -67,7 +67,7 @@ fn isolated(ftl: &Ftl<Remembers>, placed: &[u8]) -> Result<(), Fault> {
         if known != hint {
             let stream = ftl.blocks().stream(block);
             return Err(
-                format!("superblock {block} of {stream:?} has hints {known} and {hint}").into()
+                format!("superblock {block} of {stream:?} has hints {known} and {hint}")
             );
         }
     }
