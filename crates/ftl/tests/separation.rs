@@ -66,9 +66,7 @@ fn isolated(ftl: &Ftl<Remembers>, placed: &[u8]) -> Result<(), Fault> {
         let known = *of[block.index()].get_or_insert(hint);
         if known != hint {
             let stream = ftl.blocks().stream(block);
-            return Err(
-                format!("superblock {block} of {stream:?} has hints {known} and {hint}")
-            );
+            return Err(format!("superblock {block} of {stream:?} has hints {known} and {hint}"));
         }
     }
     Ok(())
