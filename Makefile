@@ -62,7 +62,7 @@ test-rust:
 	cargo test --workspace --profile fast --no-fail-fast
 	$(if $(REAL),cargo test --workspace --profile fast --lib --test main real:: -- --ignored)
 test-python:
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: lint lint-rust lint-python
 lint: ready-to-develop ## Check format, lints, types, English; BENCH=1: instructions as well

@@ -567,8 +567,12 @@ fn every_scheme_is_a_plain_model_of_its_rule() {
         ends[n] = std::mem::replace(&mut next[*page as usize], n as u64);
     }
     let mut first = vec![0_u32; pages as usize + 1];
-    writes.iter().for_each(|(page, _)| first[*page as usize + 1] += 1);
-    (1..first.len()).for_each(|page| first[page] += first[page - 1]);
+    for (page, _) in &writes {
+        first[*page as usize + 1] += 1;
+    }
+    for page in 1..first.len() {
+        first[page] += first[page - 1];
+    }
     let (mut at, mut place) = (vec![0; writes.len()], first.clone());
     for (n, (page, _)) in writes.iter().enumerate() {
         at[place[*page as usize] as usize] = n as u32;
