@@ -1,5 +1,5 @@
-//! Does separation do what it says? Classes of known rates obey the formula with the spare that each took,
-//! a log beside random writes costs nothing, and every scheme is a plain model of its own rule.
+//! The laws of separation. Classes of known rates obey the formula with the spare that each took.
+//! A log beside random writes costs nothing. Every scheme equals a plain model of its own rule.
 
 use crate::common::twin::{Moves, Pool, Twin};
 use crate::common::{close, drive, try_drive};
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 
 const BLOCKS: u32 = 320;
 const PAGES: u32 = 64;
-/// Collection keeps so many blocks free.
+/// Free blocks that collection keeps.
 const FREE: u32 = 4;
 
 /// A victim policy, with a count of moves by page.
@@ -56,7 +56,7 @@ struct OnePlane {
     writes: u64,
 }
 
-/// A drive of one plane that exports so many pages.
+/// A drive of one plane that exports `pages` pages.
 fn one_plane(pages: u32, separation: &str, victim: &str) -> Drive {
     drive(&[
         "geometry.chips-per-channel=1".to_owned(),
@@ -147,7 +147,8 @@ impl OnePlane {
 /// A class of pages: its share of the exported pages, and of the writes.
 type Classes<'a> = &'a [(f64, f64)];
 
-/// What separation by hints gave: write amplification of each class, and U / T with the slots T that it held.
+/// The outcome of separation by hints: the write amplification of each class, and U / T with the slots T
+/// that it held.
 fn by_hints(pages: u32, classes: Classes<'_>) -> (f64, Vec<(f64, f64)>) {
     let hints = classes.len() as u8;
     let mut plane = OnePlane::new(pages, &format!("hints:streams={hints}"), None);
@@ -608,7 +609,7 @@ fn every_scheme_is_a_plain_model_of_its_rule() {
         close(name, plane.waf(), of_model, 0.02);
         found.push(plane.waf());
     }
-    // What separates by knowledge beats what does not.
+    // Schemes with knowledge beat those without.
     let [shared, sepgc, hints, _, sepbit, death] = found[..] else { panic!("six schemes") };
     assert!(shared > sepgc && sepgc > hints && sepgc > sepbit && sepgc > death, "{found:?}");
 }
