@@ -108,7 +108,7 @@ bench-peers: wheel ## Run the same jobs beside MQSIM=program and SSDSIM=program,
 
 .PHONY: bench-separation
 bench-separation: ready-to-develop ## Compare write amplification with SSDIQ=program and SEPBIT=folder, which you built
-	$(BIN)/python scripts/peers/separation.py --ssdiq "$(SSDIQ)" --sepbit "$(SEPBIT)" --traces "$(TRACES)"
+	$(BIN)/python scripts/peers/separation.py --ssdiq "$(SSDIQ)" --sepbit "$(SEPBIT)" --traces "$(FLOATGATE_TRACES)"
 
 .PHONY: fuzz
 fuzz: ready-to-develop ## Feed damaged files to every reader, by coverage where a nightly Rust can

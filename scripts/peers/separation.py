@@ -100,6 +100,21 @@ def recorded(path: Path, least: int) -> Pages:
     return np.tile(pages.astype(np.int64), max(1, passes))
 
 
+def recorded_lists(folders: Sequence[Path]) -> Iterator[tuple[str, Pages]]:
+    """The writes of the two largest traces of some folders."""
+    files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
+    found = 0
+    for path in sorted(files, key=lambda path: (-path.stat().st_size, path)):
+        try:
+            yield path.name.partition(".")[0], recorded(path, 5)
+        except floatgate.InputError as error:
+            print(f"{path.name}: left out: {error}", file=sys.stderr)
+            continue
+        found += 1
+        if found == 2:
+            return
+
+
 class SepBIT:
     """SepBIT's simulator, in the folder in which Maven built it."""
 
@@ -232,7 +247,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="separation", description=__doc__.splitlines()[0])
     parser.add_argument("--ssdiq", default="", help="the program of SSD-iq's simulator")
     parser.add_argument("--sepbit", default="", help="the folder of SepBIT's simulator")
-    parser.add_argument("--traces", default="", help="two real traces, with : between them")
+    parser.add_argument("--traces", default="", help="folders of real traces, with : between them")
     parser.add_argument("--pages", type=int, default=40_000, help="of the made-up lists")
     parser.add_argument("--passes", type=int, default=10, help="writes for each page")
     parser.add_argument("--limit", type=float, default=1800, help="seconds of a run")
@@ -260,8 +275,7 @@ def main(words: Sequence[str] | None = None) -> int:
             with tempfile.TemporaryDirectory(prefix="floatgate-peers-") as scratch:
                 peer = SepBIT(folder, Path(scratch), asked.limit)
                 lists = list(made_up(asked.pages, asked.passes))
-                for trace in [each for each in asked.traces.split(":") if each]:
-                    lists.append((Path(trace).name.partition(".")[0], recorded(Path(trace), 5)))
+                lists += recorded_lists([Path(each) for each in asked.traces.split(":") if each])
                 for name, pages in lists:
                     slots = max(1, (int(pages.max()) + 1) // SEGMENTS)
                     for victim, our_victim in VICTIMS:
