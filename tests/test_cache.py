@@ -35,6 +35,7 @@ MORE = {
     ),
     "page-choice": ("mango:gc=follow", "mango:bound=0.02"),
     "victim": ("d-choices:d=3", "stable-greedy:window=5"),
+    "separation": ("dac:regions=2",),
     "placement": ("static:order=pcwd",),
     "wear": ("static:threshold=2", "hot-cold-swap:slack=1"),
 }

@@ -463,12 +463,13 @@ class Victim(Policy, ABC):
 class Separation(Policy, ABC):
     """Family separation: to which stream does a page go?
 
-    Pages of different streams never share a block. Each plane has an open block for each stream, which
-    takes as much from its spare.
+    Pages of different streams never share a block. Each plane has an open block for each stream,
+    which takes as much from its spare.
 
     >>> class ByAge(Separation):
     ...     def streams(self) -> Sequence[DataStream]:
-    ...         return [DataStream("new", "host"), DataStream("old", "moves"), DataStream("any", "moves")]
+    ...         moved = [DataStream("old", "moves"), DataStream("young", "moves")]
+    ...         return [DataStream("new", "host"), *moved]
     ...     def stream(self, page: NewPage) -> int:
     ...         if not page.moves:
     ...             return 0
@@ -486,8 +487,7 @@ class Separation(Policy, ABC):
     def stream(self, page: NewPage) -> SupportsIndex:
         """Returns the stream of a page, by its place in `streams`; it takes such pages.
 
-        Not asked if there is only one such stream. Asked again if there was no room: `on_placed` says
-        what became of the answer.
+        Asked again if there was no room: `on_placed` says what became of the answer.
 
         Args:
             page: The page, which the host writes or which moves.
@@ -496,8 +496,8 @@ class Separation(Policy, ABC):
     def isolates(self) -> bool:
         """Returns whether streams never mix.
 
-        Then the policy is asked about all pages that move, those of wear levelling and refreshes too,
-        and none goes to another stream for want of room.
+        Then the policy is asked about all pages that move, also those of wear levelling and
+        refreshes, and none goes to another stream for want of room.
         """
         return False
 

@@ -38,7 +38,7 @@ class DataStream(NamedTuple):
     name: str
     """Its name."""
     takes: str = "both"
-    """The pages that it takes: `host` (writes of the host), `moves`, or `both` in the same blocks."""
+    """The pages that it takes: `host` (writes of the host), `moves`, or `both` together."""
 
 
 class Append(NamedTuple):
