@@ -106,6 +106,10 @@ bench-peers: wheel ## Run the same jobs beside MQSIM=program and SSDSIM=program,
 	$(BIN)/python scripts/peers/run.py --floatgate target/peers --mqsim "$(MQSIM)" \
 		--ssdsim "$(SSDSIM)" --rounds $(or $(ROUNDS),3) --traces "$(FLOATGATE_TRACES)"
 
+.PHONY: bench-separation
+bench-separation: ready-to-develop ## Compare write amplification with SSDIQ=program and SEPBIT=folder, which you built
+	$(BIN)/python scripts/peers/separation.py --ssdiq "$(SSDIQ)" --sepbit "$(SEPBIT)" --traces "$(FLOATGATE_TRACES)"
+
 .PHONY: fuzz
 fuzz: ready-to-develop ## Feed damaged files to every reader, by coverage where a nightly Rust can
 	scripts/fuzz 120
