@@ -17,7 +17,7 @@ import floatgate as fg
 from conftest import Floatgate
 from floatgate.engine import InputError
 
-CASES, GROUP, FEW = 40, 5, 20
+CASES, GROUP, FEW = 44, 11, 22
 """The number of random runs, how many one test has, and how many `make test` carries out."""
 
 PATTERNS = ("random-write", "zipf", "hot-cold")

@@ -2,7 +2,7 @@
 //! A log beside random writes costs nothing. Every scheme equals a plain model of its own rule.
 
 use crate::common::twin::{Moves, Pool, Twin};
-use crate::common::{close, drive, try_drive};
+use crate::common::{BASE, close, drive, generate, number, try_drive};
 use crate::waf::expected;
 use floatgate_ssd::{Drive, ftl_of};
 use ftl::{
@@ -615,6 +615,92 @@ fn every_scheme_is_a_plain_model_of_its_rule() {
 }
 
 // ── Refusals ────────────────────────────────────────────────────────────────────────────────────
+
+/// Every scheme with every mechanism, on a die that is busy: it runs, and the rules of flash hold, or it is
+/// refused by name.
+#[test]
+fn every_scheme_runs_with_every_mechanism_or_is_refused_by_name() {
+    let mechanisms: [(&str, &[&str]); 17] = [
+        ("plain", &[]),
+        ("paced", &["ftl.gc.pace=per-write", "ftl.gc.start=4", "ftl.gc.stop=4"]),
+        ("idle", &["ftl.gc.background-stop=5", "host.mode=think-time"]),
+        ("buffer", &["buffer.size=256KiB"]),
+        ("volatile", &["buffer.size=64KiB", "buffer.power-loss-protected=false"]),
+        (
+            "suspend",
+            &[
+                "timing.suspend.operations=all",
+                "timing.suspend.pause=20us",
+                "timing.suspend.resume=10us",
+            ],
+        ),
+        ("priority", &["policy order=priority"]),
+        ("units", &["geometry.planes-per-die=2", "ftl.program-planes=2"]),
+        ("superblocks", &["geometry.channels=2", "ftl.superblock=drive"]),
+        ("parity", &["geometry.channels=2", "ftl.superblock=drive", "ftl.parity=2"]),
+        ("wear", &["policy wear=hot-cold-swap"]),
+        ("refresh", &["policy read-disturb=refresh:limit=200", "workload.read-share=0.9"]),
+        (
+            "urgent",
+            &[
+                "policy order=bounded-read-first",
+                "policy wear=hot-cold-swap",
+                "policy read-disturb=refresh",
+                "geometry.channels=2",
+                "geometry.pages-per-block=12",
+                "workload.size=16KiB",
+                "workload.read-share=0.8",
+                "workload.requests=4000",
+            ],
+        ),
+        ("cells", &["reliability.model=on"]),
+        ("wom", &["policy coding=wom"]),
+        ("roles", &["policy read-disturb=ipr"]),
+        ("mango", &["policy page-choice=mango"]),
+    ];
+    let schemes = ["shared", "sepgc", "hints:streams=2", "dac:regions=2", "sepbit", "death-time"];
+    let (mut ran, mut refused) = (0, std::collections::BTreeSet::new());
+    for (name, own) in mechanisms {
+        for scheme in schemes {
+            let policy = format!("policy separation={scheme}");
+            let mut all = vec![
+                "geometry.chips-per-channel=1",
+                "geometry.blocks-per-plane=48",
+                "geometry.pages-per-block=24",
+                "geometry.bits-per-cell=3",
+                "ftl.spare-factor=0.55",
+                "precondition.fill=full",
+                "precondition.age=random",
+                "host.mode=queue-depth",
+                "host.queue-depth=16",
+                "workload.requests=1500",
+                &policy,
+            ];
+            all.retain(|s| !own.iter().any(|o| o.split('=').next() == s.split('=').next()));
+            all.extend(own);
+            match try_drive(BASE, &all) {
+                Ok(drive) => {
+                    let value = generate(&drive, "hot-cold");
+                    let moved = number(&value["flash"]["program"]["gc"]);
+                    assert!(
+                        moved > 0.0 || name == "refresh",
+                        "{name} with {scheme}: nothing moved"
+                    );
+                    ran += 1;
+                }
+                Err(why) => {
+                    let (why, family) = (why.to_string(), scheme.split(':').next().unwrap());
+                    assert!(why.contains("`separation="), "{name} with {family}: {why}");
+                    refused.insert((name, family));
+                }
+            }
+        }
+    }
+    let of = |name: &str| refused.iter().filter(|(mechanism, _)| *mechanism == name).count();
+    assert_eq!((of("wom"), of("roles"), of("mango")), (5, 5, 5), "{refused:?}");
+    assert!(refused.contains(&("priority", "hints")), "urgent writes have blocks of their own");
+    assert_eq!((refused.len(), ran), (16, 17 * 6 - 16), "{refused:?}");
+}
 
 #[test]
 fn what_does_not_go_with_streams_is_refused_with_the_reason() {

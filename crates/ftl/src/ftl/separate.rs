@@ -27,6 +27,8 @@ pub(crate) struct Separated {
     /// Not everything that moves goes to [`StreamId::GC`].
     pub(crate) asks_moves: bool,
     pub(crate) isolates: bool,
+    /// A stream takes writes of the host and moves.
+    mixes: bool,
     pub(crate) follows: bool,
     /// Free blocks of each plane that collection needs beside the first of its reserve.
     pub(crate) more_reserve: usize,
@@ -91,6 +93,7 @@ impl Separated {
             ids,
             places,
             isolates,
+            mixes: specs.iter().any(|spec| spec.class == StreamClass::Both),
             follows,
         }
     }
@@ -112,6 +115,11 @@ impl Separated {
 }
 
 impl<K: PolicyTypes> Ftl<K> {
+    /// Whether pages that move share blocks with writes of the host.
+    pub fn mixes(&self) -> bool {
+        self.answers.separation.mixes
+    }
+
     /// A page as the policy sees it.
     fn page_ctx(&self, lpn: Lpn, moves: bool, tag: Tag, host: HostTag, now: Time) -> PageCtx {
         let separation = &self.answers.separation;

@@ -182,9 +182,9 @@ impl Device {
         lane: usize,
         op: u32,
     ) -> (usize, u32) {
-        // Host writes come in order; only jobs in idle time, and parity, go to the same blocks.
-        let shared =
-            lane >= LaneId::Job as usize || self.dies[die].mask & IDLE != 0 || self.has_parity;
+        // Host writes come in order; only jobs in idle time, parity, and moves of a policy that
+        // mixes them go to the same blocks.
+        let shared = lane >= LaneId::Job as usize || self.dies[die].mask & IDLE != 0 || self.mixes;
         if !shared || self.is_next(states, &self.ops[op].operation) {
             return (lane, op);
         }
@@ -246,8 +246,7 @@ impl Device {
         };
         // Only a re-write in idle time can have an earlier place than a host write in the same
         // block.
-        let contested =
-            (self.dies[die].mask & IDLE != 0 || self.has_parity) && verb == Verb::Program;
+        let contested = (self.dies[die].mask & IDLE != 0 || self.mixes) && verb == Verb::Program;
         let mut last = op;
         let (_, slot) = place(&self.ops[op]);
         let mut planes = plane_bit(&self.ops[op]);

@@ -93,8 +93,8 @@ pub(crate) struct Device {
     /// If pages move inside their planes: the raw bit error rate of the last such read of each die.
     copied_rber: Vec<f32>,
     multi_plane: MultiPlane,
-    /// Parity is programmed into blocks to which the host writes.
-    has_parity: bool,
+    /// Jobs program blocks to which the host writes: parity, or pages that move into them.
+    mixes: bool,
     /// For each die the reads that went before others, if the order of operations depends on it.
     passed: Vec<PassedOver>,
     /// Present if dies can be interrupted.
@@ -137,12 +137,14 @@ pub(crate) struct Manner {
     pub(crate) first_come: bool,
     /// The order of operations goes by how long they have waited.
     pub(crate) watches_waits: bool,
+    /// Pages that move share blocks with writes of the host.
+    pub(crate) mixes: bool,
 }
 
 impl Device {
     /// The device of a drive on which nothing runs.
     pub(crate) fn new(drive: &Drive, layouts: &Layouts, manner: Manner) -> Self {
-        let Manner { ideal, first_come, watches_waits } = manner;
+        let Manner { ideal, first_come, watches_waits, mixes } = manner;
         let geometry = drive.geometry;
         let copyback = drive.ftl.copyback.is_some();
         let by_wear = program_by_wear(drive);
@@ -161,7 +163,7 @@ impl Device {
             copied_rber: vec![0.0; if copyback { dies } else { 0 }],
             data_first: drive.channel_first == ChannelFirst::Data,
             multi_plane: drive.ftl.multi_plane,
-            has_parity: geometry.superblocks().parity() > 0,
+            mixes: mixes || geometry.superblocks().parity() > 0,
             suspension: drive
                 .suspend
                 .map(|settings| Box::new(Suspension::new(settings, drive.timing.erase, dies))),

@@ -151,6 +151,7 @@ impl<K: PolicyTypes> Sim<K> {
                     ideal: cost.is_ideal(),
                     first_come: order.is_first_come(),
                     watches_waits: order.watches_waits(),
+                    mixes: ftl.mixes(),
                 },
             ),
             waiting: Waiting::nothing(geometry.dies()),

@@ -31,7 +31,7 @@ fn device(dies: u32, bus: Bus, suspend: Option<Suspend>) -> (Device, Clock) {
     let timing = Timing::uniform(READ, PROGRAM, ERASE, bus);
     let chip = chip_drive("a-slc2").expect("a built-in chip");
     let drive = Drive { geometry, timing, suspend, ..chip };
-    let manner = Manner { ideal: false, first_come: true, watches_waits: false };
+    let manner = Manner { ideal: false, first_come: true, watches_waits: false, mixes: false };
     let device = Device::new(&drive, &drive.policies.layouts(&geometry), manner);
     let clock = Clock::new(geometry.dies(), false);
     (device, clock)
