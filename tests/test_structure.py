@@ -36,8 +36,8 @@ MAY_USE = {
     "python": {"ssd", "ldpc", "live", "tables"},
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
-TARGETS = """setup demo test lint verify bench bench-count bench-peers bench-separation fuzz roam mutants
-    golden measure-drives notebook pages papers screenshots schema docs wheel lib
+TARGETS = """setup demo test lint verify bench bench-count bench-peers bench-separation
+    fuzz roam mutants golden measure-drives notebook pages papers screenshots schema docs wheel lib
     sdist clean"""
 
 
