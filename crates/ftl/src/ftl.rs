@@ -142,6 +142,8 @@ impl<K: PolicyTypes> Ftl<K> {
     pub fn collect_garbage_above(&mut self, share: f64) {
         self.answers.garbage = share;
         self.answers.notes_writes = true;
+        self.answers.interests = self.answers.interests.with(Interests::INVALIDATE);
+        self.space.count_garbage();
     }
 
     /// From now on a stream without a choice of its own opens the free block with the least wear.

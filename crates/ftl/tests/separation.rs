@@ -77,7 +77,11 @@ fn checked(s: &Scenario) -> Result<Seen, Fault> {
     let (name, params) = policy(s.seed);
     let policies = || builtin::<Versions>(&set);
     let config = s.config(Layouts::new(s.shape.pages_per_block));
-    let mut drive: Drive<Remembers> = Drive::new(Ftl::new(config, policies()), s);
+    let mut ftl = Ftl::new(config, policies());
+    if s.seed % 3 == 1 {
+        ftl.collect_garbage_above(0.15);
+    }
+    let mut drive: Drive<Remembers> = Drive::new(ftl, s);
     if name == "hints" {
         let most = params["streams"].as_u64().expect("a number") as u8;
         let placed = vec![0; s.logical_pages as usize];
@@ -102,7 +106,7 @@ fn every_policy_in_any_legal_drive_returns_what_was_written_last() {
     let Some(seen) = sweep(legal(0..210), scenario, checked) else { return };
     assert!(seen.program[Source::Gc] > 10_000 && seen.padding > 1_000, "{seen:?}");
     assert!(seen.program[Source::Wear] > 300 && seen.program[Source::Parity] > 5_000, "{seen:?}");
-    assert!(seen.pinned > 50 && seen.stalls > 500 && seen.idle_jobs > 500, "{seen:?}");
+    assert!(seen.pinned > 50 && seen.stalls > 500 && seen.idle_jobs > 300, "{seen:?}");
 }
 
 /// Ten million operations with the next three, each followed by the checks.

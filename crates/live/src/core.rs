@@ -5,7 +5,7 @@ use crate::versions::DriveData;
 use crate::wire::{CommandKind, Errno, MAX_PAYLOAD, NbdCommand};
 use rustc_hash::FxHashMap;
 use slab::Slab;
-use ssd::kernel::{Hint, Prio, Time};
+use ssd::kernel::{Hint, Time};
 use ssd::sim::Turn;
 use ssd::workload::{Op, Request};
 use ssd::{RunError, Session};
@@ -81,16 +81,6 @@ fn errno(e: &io::Error) -> Errno {
         _ => Errno::Io,
     }
 }
-
-const FLUSH: Request = Request {
-    at: Time::ZERO,
-    offset: 0,
-    len: 0,
-    op: Op::Flush,
-    prio: Prio::Normal,
-    flow: 0,
-    hint: 0,
-};
 
 impl Core {
     pub(crate) fn new(
@@ -219,7 +209,7 @@ impl Core {
             self.jobs[key].left += 1;
             self.parts.insert(self.serial as u32, key);
             let hint = if op == Op::Flush { 0 } else { who.hint };
-            let request = Request { offset: at, len: part as u32, op, hint, ..FLUSH };
+            let request = Request { offset: at, len: part as u32, op, hint, ..Request::FLUSH };
             let Ok(at) = self.session.arrive(&request, self.serial as u32) else {
                 self.settle();
                 self.wear_out();
@@ -384,8 +374,8 @@ impl Core {
             return;
         }
         self.serial += 1;
-        match self.session.arrive(&FLUSH, self.serial as u32) {
-            Ok(at) => self.record(at, &FLUSH, SERVER),
+        match self.session.arrive(&Request::FLUSH, self.serial as u32) {
+            Ok(at) => self.record(at, &Request::FLUSH, SERVER),
             Err(ssd::WornOut) => self.wear_out(),
         }
         self.settle();

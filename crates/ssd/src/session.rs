@@ -18,11 +18,11 @@ use crate::record::Sink;
 use crate::result::{Report, report};
 use crate::sim::{Completion, PROGRESS_EVERY, Safe, Sim, Turn};
 use ftl::Watch;
-use kernel::{Dur, Prio, Time, TimeSum};
+use kernel::{Dur, Time, TimeSum};
 use nand::Source;
 use policies::{Arbitration, Builtin};
 use std::collections::VecDeque;
-use workload::{About, Alignment, Flow, Op, Request, RequestSource, TraceError};
+use workload::{About, Alignment, Flow, Request, RequestSource, TraceError};
 
 /// The drive's life has ended: it takes no more requests.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -407,15 +407,7 @@ impl Session {
         let served = self.sim.stats().end_ns == self.sim.now().as_ns();
         let as_planned = !self.moved || self.quiet && (self.outstanding() > 0 || served);
         if !as_planned && self.arrived.is_some() {
-            let request = Request {
-                at: Time::ZERO,
-                offset: 0,
-                len: 0,
-                op: Op::Flush,
-                prio: Prio::Normal,
-                flow: 0,
-                hint: 0,
-            };
+            let request = Request::FLUSH;
             if let Ok(at) = self.arrive(&request, u32::MAX) {
                 flush(&Request { at, ..request });
             }

@@ -51,6 +51,17 @@ pub struct Request {
 }
 
 impl Request {
+    /// A flush at time zero, without flow and hint.
+    pub const FLUSH: Self = Self {
+        at: Time::ZERO,
+        offset: 0,
+        len: 0,
+        op: Op::Flush,
+        prio: Prio::Normal,
+        flow: 0,
+        hint: 0,
+    };
+
     /// Whether it is about some bytes of the address space: a flush is about none.
     #[inline]
     pub const fn has_extent(&self) -> bool {

@@ -24,8 +24,8 @@ SHAPES_RESULTS = False
 EARLIER = "floatgate.run/1"
 """This version reads that format as well. It lacks the keys of later versions."""
 
-ARBITRATION = "arbitration"
-"""The family of policies that drives of the first versions lack.
+LATER_FAMILIES = {"arbitration": "merge", "separation": "sepgc"}
+"""Families of policies that drives of earlier versions lack, with the policy that those drives had.
 
 Their settings stay unchanged, because the name of a run is a digest of them.
 """
@@ -60,10 +60,10 @@ def of_now(value: dict[str, Any]) -> dict[str, Any]:
     """
     policies = value.get("policies")
     if isinstance(policies, dict):
-        # Requests came in one line.
         (of,) = (each.shape.inside for each in sections() if each.name == "policies")
         assert of is not None
-        policies.setdefault(ARBITRATION, zero(of) | {"name": "merge"})
+        for family, name in LATER_FAMILIES.items():
+            policies.setdefault(family, zero(of) | {"name": name})
     _fill(value, sections())
     return value
 
@@ -157,7 +157,7 @@ def _settings() -> Mapping[str, Any]:
     config = json.loads(text)["config"]
     known = {key: config[key] for key in ("geometry", "run", "policies")}
     families = known["policies"]
-    known["policies"] = {family: None for family in families if family != ARBITRATION}
+    known["policies"] = {family: None for family in families if family not in LATER_FAMILIES}
     return known
 
 

@@ -78,6 +78,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         self.note_victim(block);
         if self.answers.interests.has(Interests::INVALIDATE) {
+            self.space.note_garbage(block);
             let block = self.space.geometry.superblock_of(block);
             let gain = self.space.blocks.gain(block);
             self.notify(&mut |w| w.on_invalidate(block, gain, now));

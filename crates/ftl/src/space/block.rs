@@ -130,6 +130,12 @@ impl Blocks {
         self.state[b]
     }
 
+    /// Whether all pages of the block are programmed, and it is not free again.
+    #[inline]
+    pub(crate) fn is_closed(&self, b: BlockId) -> bool {
+        matches!(self.state[b], State::Closed | State::Moving)
+    }
+
     /// The use of the block.
     pub fn role(&self, b: BlockId) -> Role {
         self.role[self.first(b)]

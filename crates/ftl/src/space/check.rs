@@ -129,6 +129,13 @@ impl<S: Store> Space<S> {
     fn check_planes(&self) -> Result<(), String> {
         let mut listed = BitSet::new(self.geometry.blocks());
         for p in self.geometry.set_ids() {
+            if let Some(garbage) = self.garbage.get(p.index()) {
+                let counted = self.garbage_by_block(p);
+                ensure!(
+                    *garbage == counted,
+                    "plane {p}: {counted} slots of garbage, not {garbage}"
+                );
+            }
             let plane = &self.planes.each[p];
             for stream in self.stream_ids() {
                 let Some(b) = self.planes.share(p, stream).frontier else { continue };

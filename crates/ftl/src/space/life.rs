@@ -145,6 +145,7 @@ impl<S: Store> Space<S> {
         // Modes with fewer slots are for blocks that are not in a superblock.
         let lost = self.geometry.pages_per_block() - self.layouts.slots(next);
         self.blocks.close(block, lost);
+        self.move_garbage(block, true);
     }
 
     /// A block begins its second generation. If it keeps pages, it joins its plane's free blocks
@@ -177,6 +178,7 @@ impl<S: Store> Space<S> {
     /// The data of a block has gone. Operations that wait for space may try again.
     fn vacate(&mut self, block: BlockId) {
         self.freed = true;
+        self.move_garbage(block, false);
         let plane = self.set_of(block);
         self.planes.share_mut(plane, self.blocks.stream(block)).held -= 1;
     }

@@ -66,6 +66,8 @@ pub(crate) struct Space<S: Store> {
     /// Pages of space of each plane that refreshes took and have not given back; empty if no policy
     /// counts.
     charged: Vec<i64>,
+    /// The slots without valid data in closed blocks of each plane; empty if nothing needs them.
+    garbage: Vec<u32>,
     /// Effective wear at which a block is retired, in thousandths of a cycle.
     endurance: u32,
     /// The run has begun, and blocks retire.
@@ -102,6 +104,7 @@ impl<S: Store> Space<S> {
             writable: vec![BitSet::new(geometry.planes()); demands.hosts.len()],
             freed: false,
             charged: vec![0; if demands.charged { geometry.planes() } else { 0 }],
+            garbage: Vec::new(),
             demands,
             endurance: config.endurance.saturating_mul(1_000),
             ages: false,

@@ -3,7 +3,7 @@
 //! If several planes make superblocks, "plane" is such a set, by its first plane, and "block" a
 //! superblock, by its first block. The other planes of a set have no entries here.
 
-use super::{Space, State};
+use super::Space;
 use crate::{StreamClass, StreamId, StreamSpec};
 use kernel::{Idx, IndexVec};
 use nand::{BlockId, Geometry, PlaneId, Source, Store, Tag};
@@ -128,21 +128,49 @@ impl<S: Store> Space<S> {
         streams.into_iter().find_map(|stream| self.frontier(plane, stream, tag))
     }
 
-    /// Of the written slots of a plane, the share that holds nothing valid and lies in a complete block.
-    /// Counted anew, block by block.
-    pub(crate) fn garbage(&self, plane: PlaneId) -> f64 {
+    /// From now on the garbage of each plane is counted.
+    pub(crate) fn count_garbage(&mut self) {
+        self.garbage =
+            self.geometry.plane_ids().map(|plane| self.garbage_by_block(plane)).collect();
+    }
+
+    /// The slots without valid data in closed blocks of a plane, counted block by block.
+    pub(super) fn garbage_by_block(&self, plane: PlaneId) -> u32 {
         let blocks = self.geometry.blocks_of(plane).map(BlockId::new);
-        let used = blocks.filter(|b| !matches!(self.blocks.state(*b), State::Free | State::Bad));
-        let (mut written, mut garbage) = (0, 0);
-        for block in used {
-            written += u64::from(self.blocks.slots());
-            if self.blocks.state(block) != State::Open {
-                garbage += u64::from(self.blocks.slots() - self.blocks.valid(block));
-            }
+        let closed =
+            |b: &BlockId| self.blocks.is_closed(*b) && self.geometry.superblock_of(*b) == *b;
+        blocks.filter(closed).map(|b| self.blocks.slots() - self.blocks.valid(b)).sum()
+    }
+
+    /// A slot of a block has become invalid.
+    pub(crate) fn note_garbage(&mut self, block: BlockId) {
+        if !self.garbage.is_empty() && self.blocks.is_closed(block) {
+            let plane = self.set_of(block);
+            self.garbage[plane.as_u32() as usize] += 1;
         }
-        let open = self.stream_ids().map(|stream| u64::from(self.rest(plane, stream)));
-        let written = written - open.sum::<u64>();
-        if written == 0 { 0.0 } else { garbage as f64 / written as f64 }
+    }
+
+    /// A block joins the closed ones of its plane, or leaves them.
+    pub(super) fn move_garbage(&mut self, block: BlockId, joins: bool) {
+        if self.garbage.is_empty() {
+            return;
+        }
+        let invalid = self.blocks.slots() - self.blocks.valid(block);
+        let of = self.set_of(block).as_u32() as usize;
+        let garbage = &mut self.garbage[of];
+        *garbage = if joins { *garbage + invalid } else { *garbage - invalid };
+    }
+
+    /// Of the written slots of a plane, the share that holds nothing valid and lies in a closed block.
+    pub(crate) fn garbage(&self, plane: PlaneId) -> f64 {
+        let slots = u64::from(self.blocks.slots());
+        let written = |stream| {
+            let held = self.planes.share(plane, stream).held;
+            u64::from(held) * slots - u64::from(self.rest(plane, stream))
+        };
+        let written: u64 = self.stream_ids().map(written).sum();
+        let garbage = self.garbage[plane.as_u32() as usize];
+        if written == 0 { 0.0 } else { f64::from(garbage) / written as f64 }
     }
 
     /// The writes that a stream is for.

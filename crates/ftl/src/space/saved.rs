@@ -103,6 +103,9 @@ impl<S: Store> Space<S> {
         }
         self.blocks.closings = closings;
         self.geometry.set_ids().for_each(|p| self.update_writable(p));
+        if !self.garbage.is_empty() {
+            self.count_garbage();
+        }
         Ok(())
     }
 

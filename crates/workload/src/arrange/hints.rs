@@ -19,7 +19,7 @@ impl RegionHints {
     /// Reads `3`, or `[{ below = "1GiB", hint = 1 }, { hint = 2 }]`.
     ///
     /// # Errors
-    /// What is wrong, and what was expected.
+    /// The fault, and the expected form.
     pub(crate) fn parse(value: &Value) -> Result<Self, String> {
         let regions = match value {
             Value::Integer(_) => vec![(u64::MAX, hint(value)?)],
