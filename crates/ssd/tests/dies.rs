@@ -172,7 +172,7 @@ fn urgent_reads_interrupt_what_is_not_urgent() {
 #[test]
 fn suspends_of_none_are_no_suspends() {
     let none = SUSPEND.replace("{ ", "{ operations = \"none\", ");
-    let (off, without) = (drive(&[&none]), drive(&[]));
+    let (off, without) = (drive(&[&none]), drive::<&str>(&[]));
     assert_eq!(off.resolved, without.resolved);
     assert!(off.suspend.is_none());
     let bus = "timing.bus={ rate = \"1600MT/s\", width-bits = 8, command = \"300ns\" }";
