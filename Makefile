@@ -62,7 +62,7 @@ test-rust:
 	cargo test --workspace --profile fast --no-fail-fast
 	$(if $(REAL),cargo test --workspace --profile fast --lib --test main real:: -- --ignored)
 test-python:
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: lint lint-rust lint-python
 lint: ready-to-develop ## Check format, lints, types, English; BENCH=1: instructions as well
@@ -105,6 +105,10 @@ bench-peers: wheel ## Run the same jobs beside MQSIM=program and SSDSIM=program,
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target target/peers dist/floatgate-*.whl
 	$(BIN)/python scripts/peers/run.py --floatgate target/peers --mqsim "$(MQSIM)" \
 		--ssdsim "$(SSDSIM)" --rounds $(or $(ROUNDS),3) --traces "$(FLOATGATE_TRACES)"
+
+.PHONY: bench-separation
+bench-separation: ready-to-develop ## Compare write amplification with SSDIQ=program and SEPBIT=folder, which you built
+	$(BIN)/python scripts/peers/separation.py --ssdiq "$(SSDIQ)" --sepbit "$(SEPBIT)" --traces "$(FLOATGATE_TRACES)"
 
 .PHONY: fuzz
 fuzz: ready-to-develop ## Feed damaged files to every reader, by coverage where a nightly Rust can

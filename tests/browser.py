@@ -138,6 +138,15 @@ class Browser:
         self.run("window.drawn.then(() => document.fonts.ready).then(() => true)")
         return self.opened()
 
+    def is_alive(self) -> bool:
+        """Whether the browser has not ended."""
+        return self._process.poll() is None
+
+    def leave(self) -> None:
+        """Leaves the page, which does nothing from then on."""
+        if self.is_alive():
+            self.call("Page.navigate", url="about:blank")
+
     def opened(self) -> Opened:
         """The events since the page was opened."""
         self.run("1")  # Events before its answer have been heard.

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import hypothesis
@@ -58,15 +59,30 @@ looks = pytest.mark.parametrize(
 also run with other fonts. `make test` tries four of them, `make verify` all."""
 
 
+@pytest.fixture(scope="session")
+def browsers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str | None], Browser]]:
+    """Starts a browser for some fonts, or returns the one that is there: a start takes seconds."""
+    started: dict[str | None, Browser] = {}
+    with ExitStack() as all_of_them:
+
+        def browser_of(fonts: str | None) -> Browser:
+            if fonts not in started or not started[fonts].is_alive():
+                folder = tmp_path_factory.mktemp("browser")
+                started[fonts] = all_of_them.enter_context(Browser(folder, fonts))
+            return started[fonts]
+
+        yield browser_of
+
+
 @pytest.fixture(scope="module")
 def browser(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, browsers: Callable[[str | None], Browser]
 ) -> Iterator[Browser]:
     """A browser for the tests of a module, with the first fonts that are installed."""
     installed = (fonts for fonts in FONT_SETS if font_folders(fonts))
-    fonts = getattr(request, "param", None) or next(installed, None)
-    with Browser(tmp_path_factory.mktemp("browser"), fonts) as opened:
-        yield opened
+    opened = browsers(getattr(request, "param", None) or next(installed, None))
+    yield opened
+    opened.leave()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,7 +1,7 @@
 """Many command lines from one process: each in a child that is forked when all is loaded.
 
-Reads `[WORDS, ...]` as JSON, and prints for each `[EXIT CODE or null, OUT, ERR]`: null stands for
-one that was killed because it did not end.
+Reads `[[WORDS, FOLDER], ...]` as JSON, and carries each command out in its folder. Prints for each
+`[EXIT CODE or null, OUT, ERR]`: null stands for one that was killed because it did not end.
 """
 
 import json
@@ -23,8 +23,9 @@ PATIENCE = 240
 """Seconds on the clock: a run that waits for ever is killed."""
 
 
-def child(words: list[str], out: IO[bytes], err: IO[bytes]) -> None:
+def child(words: list[str], folder: str, out: IO[bytes], err: IO[bytes]) -> None:
     """Carries out one command, and ends the process."""
+    os.chdir(folder)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -40,12 +41,12 @@ def child(words: list[str], out: IO[bytes], err: IO[bytes]) -> None:
     os._exit(1)
 
 
-def one(words: list[str]) -> list[Any]:
+def one(words: list[str], folder: str) -> list[Any]:
     """The outcome of one command."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         pid = os.fork()
         if pid == 0:
-            child(words, out, err)
+            child(words, folder, out, err)
         end = time.monotonic() + PATIENCE
         code: int | None = None
         while time.monotonic() < end:
@@ -67,4 +68,4 @@ def one(words: list[str]) -> list[Any]:
 if __name__ == "__main__":
     import floatgate.cli  # noqa: F401
 
-    print(json.dumps([one(words) for words in json.load(sys.stdin)]))
+    print(json.dumps([one(*command) for command in json.load(sys.stdin)]))

@@ -297,8 +297,13 @@ def management(rng: random.Random, drive: Settings) -> None:
             "ftl.multi-plane": rng.choice(("off", "aligned", "any")),
             "ftl.copyback": rng.choice((1, 2, 255)),
             "ftl.mapping": "page",
+            "ftl.free-block": rng.choice(("oldest", "least-worn")),
         },
     )
+    if chance(rng, 0.15):
+        drive["ftl.gc.trigger"] = rng.choice(
+            ("free-blocks", {"garbage": round(rng.uniform(0.02, 0.4), 3)})
+        )
     if chance(rng, 0.3):
         drive |= {"ftl.gc.start": start, "ftl.gc.stop": stop}
         drive["ftl.gc.background-stop"] = stop + rng.choice((0, 1, 3))

@@ -136,7 +136,7 @@ def test_every_change_and_combination_keeps_them(table: pl.DataFrame, tmp_path: 
     assert heard(own, slice="1ms..2ms") == want[100:200]
     mix = tmp_path / "mix.toml"
     head = 'schema = "floatgate.workload/1"\n[[part]]\nworkload = "own.parquet"\n'
-    for hint, change in {
+    changes: dict[str, Callable[[int, int], int]] = {
         "": lambda _, hint: hint,
         "hint = 9": lambda _page, _hint: 9,
         "hint = 0": lambda _page, _hint: 0,
@@ -144,7 +144,8 @@ def test_every_change_and_combination_keeps_them(table: pl.DataFrame, tmp_path: 
         f'hint = [{{ below = "{100 * PAGE}B", hint = 3 }}, {{ hint = 4 }}]': lambda p, _: (
             3 if p < 100 else 4
         ),
-    }.items():
+    }
+    for hint, change in changes.items():
         mix.write_text(head + hint)
         assert heard(mix) == [(op, page, change(page, hint)) for op, page, hint in want], hint
     # On the command line, and as the default of a flow in the drive's settings.
@@ -194,3 +195,57 @@ def test_a_wrong_hint_of_a_flow_is_named_with_its_key(wrong: object, tmp_path: P
         heard(floatgate.flows({"db": str(tmp_path / "t.parquet")}), set=flow)
     with pytest.raises(InputError, match="`hint` of part 1"):
         heard(floatgate.flows({"db": f"{tmp_path / 't.parquet'}:hint={wrong}"}))
+
+
+def test_a_drive_that_uses_hints_serves_every_route_alike(tmp_path: Path) -> None:
+    """Half of the pages are hot. Hints say so, and whatever brings them, the run is the same."""
+    draw, hot = random.Random(5), 300
+    pages = [
+        draw.randrange(hot) if draw.random() < 0.9 else hot + draw.randrange(2000)
+        for _ in range(20_000)
+    ]
+    table = pl.DataFrame(
+        {
+            "time_ns": [2_000_000 * i for i in range(len(pages))],
+            "op": ["write"] * len(pages),
+            "offset": [page * PAGE for page in pages],
+            "size": [PAGE] * len(pages),
+            "hint": [1 if page < hot else 2 for page in pages],
+        }
+    )
+    text, own, came = tmp_path / "t.csv", tmp_path / "t.parquet", tmp_path / "came.parquet"
+    table.write_csv(text)
+    floatgate.convert(text, own, columns=CSV)
+    regions = f'[{{ below = "{hot * PAGE}B", hint = 1 }}, {{ hint = 2 }}]'
+    parts = tmp_path / "parts.toml"
+    parts.write_text(
+        'schema = "floatgate.workload/1"\n[[part]]\nworkload = "bare.csv"\n'
+        f'columns = "{CSV.removesuffix(",hint=5")}"\nhint = {regions}\n'
+    )
+    table.drop("hint").write_csv(tmp_path / "bare.csv")
+    drive: dict[str, Any] = SMALL | {
+        "geometry.chips-per-channel": 1,
+        "geometry.planes-per-die": 1,
+        "ftl.spare-factor": 0.3,
+    }
+
+    def result(workload: Path, separation: str = "hints:streams=3", **reading: Any) -> Any:
+        policy = {"separation": separation}
+        found = floatgate.run("agcr", workload, set=drive, policy=policy, seed=1, **reading)
+        return {key: found[key] for key in ("host", "flash", "wear", "waf", "policies", "end")}
+
+    want = result(text, columns=CSV)
+    assert result(own) == want
+    assert result(parts) == want
+    policy = {"separation": "hints:streams=3"}
+    with floatgate.Session("agcr", set=drive, policy=policy, seed=1, record=came) as session:
+        for at, op, offset, size, hint in table.iter_rows():
+            session.submit(op, offset, size, at=max(at, session.now_ns), hint=hint)
+        ours = session.result()
+    assert {key: ours[key] for key in want} == result(came)
+    # Without its hints, or on a drive that ignores them, it is another run, which moves more.
+    for other in (
+        result(text, columns=CSV.removesuffix(",hint=5")),
+        result(text, "sepgc", columns=CSV),
+    ):
+        assert other["waf"] > want["waf"] + 0.02

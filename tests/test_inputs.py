@@ -126,12 +126,17 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]
     served.close()
 
 
-def carried_out(commands: Sequence[Sequence[str]], folder: Path) -> list[tuple[int, str, str]]:
-    """The exit code and the texts of each command; None stands for one that did not end."""
+def carried_out(commands: Sequence[Sequence[str]], *folders: Path) -> list[tuple[int, str, str]]:
+    """The exit code and the texts of each command; None stands for one that did not end.
+
+    Each has a folder of its own, or all have the same.
+    """
+    places = folders if len(folders) > 1 else folders * len(commands)
+    each = [(words, str(folder)) for words, folder in zip(commands, places, strict=True)]
     # Names that are not UTF-8 are surrogates, which JSON spells out.
     done = subprocess.run(
         [sys.executable, str(Path(__file__).parent / "many.py")],
-        input=json.dumps(commands), check=True, cwd=folder, capture_output=True, text=True,
+        input=json.dumps(each), check=True, cwd=folders[0], capture_output=True, text=True,
     )  # fmt: skip
     return [(code, out, err) for code, out, err in json.loads(done.stdout)]
 
@@ -291,24 +296,28 @@ def test_every_reader_of_text_takes_what_editors_of_other_systems_write(
     name: str, tmp_path: Path
 ) -> None:
     file, text, words = READERS[name]
-    (tmp_path / "on.toml").write_text('base = "base.toml"\n')
     forms = {
         "mark": "\ufeff" + text,
         "CRLF": text.replace("\n", "\r\n"),
         "both": "\ufeff" + text.replace("\n", "\r\n"),
         "blank lines": "\n \n\t\n" + text,
     }
-    for form, other in forms.items():
-        (tmp_path / file).write_bytes(other.encode())
-        command = [*words, "--force"] if "convert" in words else words
-        ((code, _, err),) = carried_out([command], tmp_path)
-        assert code == 0, (form, err)
-    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
-        (tmp_path / file).write_bytes(text.lstrip().encode(encoding))
-        ((code, out, err),) = carried_out([words], tmp_path)
-        assert (code, out) == (2, ""), encoding
-        assert "UTF-16" in err, (encoding, err)
-        assert "iconv -f UTF-16" in err, (encoding, err)
+    encoded = {form: other.encode() for form, other in forms.items()}
+    foreign = ("utf-16", "utf-16-le", "utf-16-be")
+    encoded |= {encoding: text.lstrip().encode(encoding) for encoding in foreign}
+    folders = [tmp_path / form for form in encoded]
+    for folder, data in zip(folders, encoded.values(), strict=True):
+        folder.mkdir()
+        (folder / "on.toml").write_text('base = "base.toml"\n')
+        (folder / file).write_bytes(data)
+    answers = carried_out([words] * len(folders), *folders)
+    for form, (code, out, err) in zip(encoded, answers, strict=True):
+        if form in forms:
+            assert code == 0, (form, err)
+            continue
+        assert (code, out) == (2, ""), form
+        assert "UTF-16" in err, (form, err)
+        assert "iconv -f UTF-16" in err, (form, err)
 
 
 def test_a_file_of_results_may_be_large_and_is_never_endless(

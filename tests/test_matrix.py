@@ -93,8 +93,7 @@ def test_three_presets_run_a_generator_and_a_trace(floatgate: Floatgate, drive: 
 
 
 @pytest.mark.parametrize("drive", FEW[-1:])
-def test_a_preset_names_years_of_a_generator_and_a_trace(floatgate: Floatgate, drive: str) -> None:
-    lives(floatgate, drive, "random-write")
+def test_a_preset_names_years_of_a_trace(floatgate: Floatgate, drive: str) -> None:
     lives(floatgate, drive, some_real())
 
 

@@ -17,12 +17,15 @@ from floatgate.policy import (
     Append,
     Block,
     Copy,
+    DataStream,
+    Deaths,
     Drive,
     Fresh,
     Future,
     Head,
     Life,
     Load,
+    NewPage,
     Plan,
     Plane,
     Point,
@@ -227,6 +230,84 @@ def test_arbitration(listed: str) -> None:
     ours, theirs = (run(workload, settings, {"arbitration": it}) for it in (listed, Twin))
     assert json.dumps(rest(ours, "arbitration")) == json.dumps(rest(theirs, "arbitration"))
     assert all(flow["all"]["requests"] > 20 for flow in ours["host"]["flows"].values())
+
+
+def test_separation_by_lifetime() -> None:
+    class Twin:
+        """SepBIT's rule; the queue of recent writes is a number."""
+
+        def __init__(self) -> None:
+            self.threshold = self.queue = 0
+            self.opened: dict[int, int] = {}
+            self.lifetimes: list[int] = []
+            self.infinite = True
+
+        def streams(self) -> Sequence[DataStream]:
+            host = [DataStream("short-lived", "host"), DataStream("other", "host")]
+            moved = ("from-short-lived", "young", "middle", "old")
+            return [*host, *(DataStream(name, "moves") for name in moved)]
+
+        def stream(self, page: NewPage) -> int:
+            if not page.moves:
+                known = self.queue if self.infinite else min(self.queue, self.threshold)
+                return 1 if page.age is None or page.age >= known else 0
+            if page.stream == 0:
+                return 2
+            age = 2**32 - 1 if page.age is None else page.age
+            threshold = 2**32 - 1 if self.infinite else self.threshold
+            return 3 if age < 4 * threshold else 4 if age < 16 * threshold else 5
+
+        def on_placed(self, page: NewPage, stream: int) -> None:
+            if self.infinite or self.queue < self.threshold:
+                self.queue += 1
+            elif self.queue > self.threshold:
+                self.queue -= 1
+
+        def on_opened(self, block: int, stream: int, clock: int) -> None:
+            self.opened[block] = clock
+
+        def on_collected(self, block: int, stream: int, clock: int) -> None:
+            if stream == 0:
+                self.lifetimes.append(clock - self.opened.get(block, 0))
+            if len(self.lifetimes) == 16:
+                self.threshold, self.infinite = sum(self.lifetimes) // 16, False
+                self.lifetimes = []
+
+    ours, _ = twins("separation", "sepbit", Twin, SKEWED | {"ftl.spare-factor": 0.3})
+    counters = ours["policies"]["separation"]["counters"]
+    assert counters["threshold_pages"] > 0
+    assert counters["short_lived_writes"] > 1000
+
+
+def test_separation_by_the_future() -> None:
+    class Twin:
+        """Six classes by the end of a page, each as wide as a block of each plane."""
+
+        future: Deaths | None = None
+
+        def attach(self, drive: Drive) -> None:
+            self.width = drive.pages_per_block * drive.planes
+            self.changes = [0] * drive.logical_pages
+            self.clock = 0
+
+        def foresee(self, future: Deaths) -> None:
+            self.future = future
+
+        def streams(self) -> Sequence[DataStream]:
+            return [DataStream(f"class-{n}") for n in range(6)]
+
+        def on_access(self, access: Access) -> None:
+            if access.kind != "read":
+                self.changes[access.lpn] += 1
+                self.clock += access.kind == "write"
+
+        def stream(self, page: NewPage) -> int:
+            end = self.future and self.future.end(page.lpn, self.changes[page.lpn])
+            return 5 if end is None else min(5, max(0, end - self.clock) // self.width)
+
+    settings = SKEWED | {"ftl.spare-factor": 0.3, "workload.trim-share": 0.05}
+    ours, _ = twins("separation", "death-time", Twin, settings)
+    assert ours["waf"] > 1.0
 
 
 def test_placement_by_load() -> None:
@@ -790,6 +871,9 @@ REQUIRED = {
     " def on_limit(self, block, plane): return Plan([Reclaim(block.number)])\n",
     "page-choice": " def pick(self, write, point): return point.page\n",
     "coding": " def next_life(self, block): return 'full'\n",
+    "separation": " def streams(self):\n"
+    "  return [DataStream('host', 'host'), DataStream('moved', 'moves')]\n"
+    " def stream(self, page): return int(page.moves)\n",
     "placement": " def place(self, load, lpn, high_priority):\n"
     "  return next((i for i, room in enumerate(load.writable) if room), None)\n"
     " def spread(self, lpn): return lpn % 4\n",
@@ -929,6 +1013,26 @@ WRONG: dict[str, tuple[str, str, str]] = {
         "placement",
         "def spread(self, lpn): return 0\n def is_free(self): return False",
         "with the answers of `placement=py:wrong.X` the drive cannot go on",
+    ),
+    "no data streams": (
+        "separation",
+        "def streams(self): return []",
+        "at most 100 streams, of which",
+    ),
+    "an odd class": (
+        "separation",
+        "def streams(self): return [DataStream('all', 'everything')]",
+        'must be "host", "moves" or "both"',
+    ),
+    "no such data stream": (
+        "separation",
+        "def stream(self, page): return 5",
+        "a stream, by its place in `streams`",
+    ),
+    "a stream of moves": (
+        "separation",
+        "def stream(self, page): return 1",
+        "a stream that takes writes of the host",
     ),
     "odd freedom": ("placement", "def is_free(self): return 'yes'", "it must be a bool"),
     "roles of others": (

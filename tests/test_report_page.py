@@ -312,7 +312,7 @@ def test_a_legend_is_used_by_keyboard(browser: Browser, pages: dict[str, Path]) 
 
 
 @both_fonts
-@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("columns", [1, pytest.param(2, marks=pytest.mark.verify)])
 def test_figures_of_a_publication_are_whole_and_nothing_touches(
     browser: Browser, reports: dict[str, Report], tmp_path: Path, columns: int
 ) -> None:

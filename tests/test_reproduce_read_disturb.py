@@ -33,6 +33,9 @@ from reproduced import not_carried, quick, row, rows, sheet
 
 DOCS = Path(__file__).parent.parent / "docs"
 
+of_its_runs = pytest.mark.verify
+"""For tests of the study's runs: its quick form takes 20 s of processor time."""
+
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Experiment]:
@@ -89,6 +92,7 @@ def test_every_scheme_and_rule_is_run_with_the_same_wear_levelling() -> None:
             assert of_it >= set(SIX), (scheme, wear)
 
 
+@of_its_runs
 def test_claims_rest_on_the_runs_that_they_name(whole: tuple[Reproduction, Experiment]) -> None:
     made, experiment = whole
     assert list(not_carried(made, experiment)) == []
@@ -100,6 +104,7 @@ def test_claims_rest_on_the_runs_that_they_name(whole: tuple[Reproduction, Exper
     assert [(n["workload"], n["host.speed"]) for n in names] == [("Websearch, even", "0.8")]
 
 
+@of_its_runs
 def test_the_series_has_the_erases_that_the_scheme_counts(made: Reproduction) -> None:
     assert len(results(made)) == len(SCHEMES)
     for run in results(made):
@@ -115,6 +120,7 @@ def test_the_series_has_the_erases_that_the_scheme_counts(made: Reproduction) ->
         assert run.capacity.logical_bytes >= 17e9 / FACTOR, "the volume of Table II"
 
 
+@of_its_runs
 def test_the_sheet_has_what_the_results_say(made: Reproduction) -> None:
     (line,) = sheet(made, "Figure 9a").rows
     cells = dict(zip(sheet(made, "Figure 9a").columns, line, strict=True))
@@ -125,6 +131,7 @@ def test_the_sheet_has_what_the_results_say(made: Reproduction) -> None:
         assert cells[f"rrGC, {name}"] == f"{100 * (ours / base - 1):+.1f} %"
 
 
+@of_its_runs
 def test_low_density_takes_refreshes_away(made: Reproduction) -> None:
     base, redftl, _, hot, ipr = (runs.refresh(run) for run in results(made))
     # RedFTL changes how long a refresh takes, not how many there are.
@@ -135,6 +142,7 @@ def test_low_density_takes_refreshes_away(made: Reproduction) -> None:
     assert line[1] != ""
 
 
+@of_its_runs
 def test_bursts_make_reads_long_not_the_number_of_dies(made: Reproduction) -> None:
     """Read disturb, "What was measured": bursts account for more than a fourth more dies."""
     found = rows(made, "Response times")
@@ -152,6 +160,7 @@ def test_bursts_make_reads_long_not_the_number_of_dies(made: Reproduction) -> No
     assert fitted == ["mean read, Baseline, even, load of ten"], "found knowing the target"
 
 
+@of_its_runs
 def test_every_number_of_a_stand_in_is_marked(made: Reproduction) -> None:
     measured = [
         row for table in made.report.tables for row in table.rows
@@ -161,6 +170,7 @@ def test_every_number_of_a_stand_in_is_marked(made: Reproduction) -> None:
     assert all(row.stand_in for row in measured)
 
 
+@of_its_runs
 def test_what_a_short_form_cannot_measure_it_does_not(made: Reproduction) -> None:
     of_all = [
         *rows(made, "Figure 2").values(),
@@ -306,6 +316,7 @@ def told(made: Reproduction) -> Iterator[str]:
         yield from (f"| {' | '.join(cells).replace(' [stand-in]', '')} |" for cells in found.rows)
 
 
+@of_its_runs
 def test_memory_follows_from_the_policy(made: Reproduction) -> None:
     """The formula of the claim, for the drive of a run, gives the policy's own count."""
     for run in results(made):

@@ -95,9 +95,21 @@ def test_the_fuzzers_share_what_lint_has_compiled() -> None:
         tomllib.loads((ROOT / path).read_text())["profile"]
         for path in ("Cargo.toml", "fuzz/Cargo.toml")
     )
-    usual = {"debug-assertions": False, "panic": "unwind"}
+    usual = {"debug": False, "debug-assertions": False, "panic": "unwind"}
     whole = [usual | each["release"] | each["fast"] for each in (ours, fuzz)]
     assert whole[0] == whole[1]
+
+
+def test_examples_of_documentation_are_tested_where_there_are_some() -> None:
+    """A crate without examples is not compiled once more to look for them."""
+    tested = 0
+    for source in RUST.values():
+        lines = (line for path in source.rglob("*.rs") for line in path.read_text().splitlines())
+        examples = any(re.match(r"\s*//[/!]\s*```", line) for line in lines)
+        manifest = tomllib.loads((source.parent / "Cargo.toml").read_text())
+        assert manifest.get("lib", {}).get("doctest", True) == examples, source.parent.name
+        tested += examples
+    assert tested >= 3
 
 
 def test_every_crate_has_the_lints_and_facts_of_the_workspace(crates: dict[str, Any]) -> None:
@@ -182,7 +194,7 @@ def test_a_policy_knows_its_family_alone() -> None:
     crate = Crate(RUST["policies"])
     graph = crate.graph()
     families = set(graph) - {"external", "family", "info", "params", "set"}
-    assert len(families) == 10
+    assert len(families) == 11
     for family in families:
         assert graph[family] == {"family", "info", "params"}
     assert graph["info"] | graph["params"] <= {"info", "params"}

@@ -15,6 +15,7 @@ __all__ = [
     "Block",
     "Cell",
     "ConfigError",
+    "Deaths",
     "Drive",
     "Future",
     "Head",
@@ -22,6 +23,7 @@ __all__ = [
     "InternalError",
     "Life",
     "Load",
+    "NewPage",
     "Plane",
     "Point",
     "PolicyError",
@@ -471,6 +473,51 @@ class Life:
     @property
     def pushes_back(self) -> bool:
         """Whether the host sends later requests later when the throttle delays earlier ones."""
+
+@final
+class NewPage:
+    """A page that is about to be written, as a separation policy sees it."""
+
+    @property
+    def now_ns(self) -> int:
+        """The simulated time in ns; 0 before the run."""
+    @property
+    def lpn(self) -> int:
+        """The logical page."""
+    @property
+    def moves(self) -> bool:
+        """Whether it moves; False: the host writes it."""
+    @property
+    def source(self) -> str:
+        """The source of the write, by its name in results, such as `host` or `gc`."""
+    @property
+    def high_priority(self) -> bool:
+        """Whether the request is urgent."""
+    @property
+    def flow(self) -> int:
+        """The number of the request's flow; 0 where there are none, and for moves."""
+    @property
+    def hint(self) -> int:
+        """The hint of the request about its data; 0 is none, as for moves."""
+    @property
+    def stream(self) -> int | None:
+        """The stream that its copy lies in, by its place in `streams`; None: in none of them."""
+    @property
+    def age(self) -> int | None:
+        """Pages that the host wrote since it wrote this one last; None: not known."""
+    @property
+    def clock(self) -> int:
+        """Pages that the host has written."""
+
+@final
+class Deaths:
+    """When each copy of a page ends: what no drive can know."""
+
+    def end(self, lpn: int, changes: int) -> int | None:
+        """Returns when a page is written over or given up that was so this number of times.
+
+        In pages that the host has written until then; None: never.
+        """
 
 @final
 class Future:

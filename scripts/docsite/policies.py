@@ -90,6 +90,11 @@ FIGURES: Mapping[str, Figure] = {
         (_count("blocks erased", "flash.erase.total"), _WAF),
     ),
     "victim": Figure("agcr", "zipf", _AGED, (_WAF, _WRITES)),
+    "separation": Figure(
+        "agcr", "zipf",
+        {**_AGED, "geometry.chips-per-channel": 1, "ftl.spare-factor": 0.3, "workload.theta": 1.0},
+        (_WAF, _WRITES),
+    ),
     "placement": Figure(
         "agcr", "random-write", _AGED, (_WRITES, _count("free blocks left", "capacity.free_blocks"))
     ),

@@ -16,7 +16,7 @@ fn with(s: &Scenario, sabotage: Sabotage) -> Result<(), Fault> {
     let set = s.set();
     let layouts = Layouts::new(s.shape.pages_per_block);
     let policies = || builtin::<Versions>(&set);
-    let mut drive = Drive::new(Ftl::new(s.config(layouts), policies()), s.taste, s.seed);
+    let mut drive = Drive::new(Ftl::new(s.config(layouts), policies()), s);
     drive.sabotage = sabotage;
     work(s, &mut drive, &policies)
 }
@@ -118,7 +118,7 @@ fn over<S: Store<Page = u64> + 'static>(s: &Scenario) -> Result<(), Fault> {
     let set = s.set();
     let layouts = Layouts::new(s.shape.pages_per_block);
     let policies = || of_store::<S>(&set);
-    let mut drive = Drive::new(Ftl::new(s.config(layouts), policies()), s.taste, s.seed);
+    let mut drive = Drive::new(Ftl::new(s.config(layouts), policies()), s);
     work(s, &mut drive, &policies)
 }
 

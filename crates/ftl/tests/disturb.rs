@@ -135,7 +135,7 @@ where
     let policies = || support::builtin::<S>(&set);
     let layouts = Layouts::new(s.shape.pages_per_block);
     let ftl: Ftl<BuiltinWith<S>> = Ftl::new(s.config(layouts), policies());
-    let mut drive = Drive::new(ftl, s.taste, s.seed);
+    let mut drive = Drive::new(ftl, s);
     let (_, params) = set.get(policies::Family::ReadDisturb);
     let of = |name: &str| params.as_map().get(name).and_then(Value::as_u64).unwrap_or(0) as u32;
     // Read Leveling counts anew whenever it has moved its pages within a block.
@@ -212,7 +212,7 @@ fn survives_on_bits(scheme: &'static str, seeds: u64) -> Option<Seen> {
     let of_seeds = 1_000..1_000 + seeds;
     let seen = sweep(of_seeds, scenario(scheme), |s| run::<Bits>(s, scheme, &acts))?;
     assert!(seen.reads > 5_000 && acts.of("refreshes") > 40.0, "{acts:?} {seen:?}");
-    assert!(acts.of("other erases") > 0.0 && seen.compared > 1_000_000, "{acts:?} {seen:?}");
+    assert!(acts.of("other erases") > 0.0 && seen.compared > 100_000, "{acts:?} {seen:?}");
     Some(seen)
 }
 

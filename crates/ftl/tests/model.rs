@@ -38,7 +38,7 @@ fn any_legal_drive_returns_what_was_written_last() {
     assert!(seen.idle_jobs > 1_000 && seen.promoted > 100, "idle work became urgent: {seen:?}");
     assert!(seen.no_victim > 100, "planes had nothing to gain: {seen:?}");
     assert!(seen.trims > 1_000 && seen.unmapped_reads > 1_000, "pages were trimmed: {seen:?}");
-    assert!(seen.checks > 1_000_000 && seen.compared > 1_000_000, "it was looked at: {seen:?}");
+    assert!(seen.checks > 100_000 && seen.compared > 1_000_000, "it was looked at: {seen:?}");
 }
 
 #[test]
@@ -150,8 +150,9 @@ fn pages_that_are_programmed_together_return_what_was_written_last() {
 #[test]
 #[ignore = "slow: run by `make verify`"]
 fn so_do_those_of_other_drives() {
-    sweep(50..300, |seed| Scenario::random(seed, &Needs::UNITS), plain);
-    sweep(30..200, least_spare_of_units, plain);
+    let every_step = |s| Scenario { every_step: true, ..s };
+    sweep(50..300, |seed| every_step(Scenario::random(seed, &Needs::UNITS)), plain);
+    sweep(30..200, |seed| every_step(least_spare_of_units(seed)), plain);
 }
 
 /// As `the_least_spare_is_enough`.

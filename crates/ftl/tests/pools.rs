@@ -162,8 +162,7 @@ fn allocate(s: &Scenario, shown: &Shown) -> Result<Seen, Fault> {
     let set = s.set();
     let layouts = Layouts::new(s.shape.pages_per_block);
     let policies = || policies_of(&set, Traditional, Mover { spec, keeps, turn: 0 }, Plain);
-    let mut drive: Drive<Moving> =
-        Drive::new(Ftl::new(s.config(layouts), policies()), s.taste, s.seed);
+    let mut drive: Drive<Moving> = Drive::new(Ftl::new(s.config(layouts), policies()), s);
     let mut free = Free::of(drive.ftl.geometry());
     let mut rng = Rng::named(s.seed, "test/pools");
     let pages = s.logical_pages;

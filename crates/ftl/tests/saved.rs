@@ -111,7 +111,7 @@ fn a_restored_drive_has_the_same_future() {
         if state(&begun[0]) != state(&begun[1]) {
             return Err("the restored drive is another from the beginning".into());
         }
-        let mut drives = begun.map(|ftl| Drive::adopted(ftl, s.taste, s.seed));
+        let mut drives = begun.map(|ftl| Drive::adopted(ftl, s));
         for drive in &mut drives {
             main_phase(s, drive)?;
         }
@@ -349,7 +349,7 @@ fn a_forged_state_is_refused_or_a_drive_can_be_in_it() {
                 return Err(what("it says more than the drive is in".into()));
             }
             ftl.begin_run(builtin::<Versions>(&set_of(s)));
-            let mut drive = Drive::adopted(ftl, s.taste, s.seed);
+            let mut drive = Drive::adopted(ftl, s);
             main_phase(s, &mut drive).map_err(what)?;
             seen.add(&drive.seen);
         }

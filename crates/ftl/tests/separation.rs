@@ -66,9 +66,7 @@ fn isolated(ftl: &Ftl<Remembers>, placed: &[u8]) -> Result<(), Fault> {
         let known = *of[block.index()].get_or_insert(hint);
         if known != hint {
             let stream = ftl.blocks().stream(block);
-            return Err(
-                format!("superblock {block} of {stream:?} has hints {known} and {hint}").into()
-            );
+            return Err(format!("superblock {block} of {stream:?} has hints {known} and {hint}"));
         }
     }
     Ok(())
@@ -79,7 +77,7 @@ fn checked(s: &Scenario) -> Result<Seen, Fault> {
     let (name, params) = policy(s.seed);
     let policies = || builtin::<Versions>(&set);
     let config = s.config(Layouts::new(s.shape.pages_per_block));
-    let mut drive: Drive<Remembers> = Drive::new(Ftl::new(config, policies()), s.taste, s.seed);
+    let mut drive: Drive<Remembers> = Drive::new(Ftl::new(config, policies()), s);
     if name == "hints" {
         let most = params["streams"].as_u64().expect("a number") as u8;
         let placed = vec![0; s.logical_pages as usize];
@@ -111,5 +109,6 @@ fn every_policy_in_any_legal_drive_returns_what_was_written_last() {
 #[test]
 #[ignore = "slow: run by `make verify`"]
 fn ten_million_operations_with_hints_never_mix() {
-    sweep(legal(210..40_000), scenario, checked);
+    let every_step = |seed| Scenario { every_step: true, ..scenario(seed) };
+    sweep(legal(210..40_000), every_step, checked);
 }

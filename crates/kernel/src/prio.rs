@@ -14,5 +14,5 @@ pub enum Prio {
 /// The hint of a request about the data that it writes: data of one hint are alike, and data of
 /// different hints have different lifetimes. 0: none.
 ///
-/// A byte holds every placement handle that an NVMe namespace can have, which are at most 128.
+/// A namespace of NVM Express has at most 128 placement handles, so a byte is enough.
 pub type Hint = u8;

@@ -151,6 +151,8 @@ pub enum Wanted {
     Urgent,
     /// Several flows, or a flow with a depth of its own.
     Flows,
+    /// Writes with hints.
+    Hints,
 }
 
 impl PolicyInfo {

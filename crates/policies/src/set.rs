@@ -351,6 +351,13 @@ impl PolicySet {
         )))
     }
 
+    /// Whether the pages of one victim may go to several streams. Each answer of `hints` and `dac` is that
+    /// of the victim's stream.
+    pub fn sorts_victims(&self) -> bool {
+        let (name, _) = self.get(Family::Separation);
+        !["sepgc", "shared", "hints", "dac"].contains(&name)
+    }
+
     /// Why the separation policy does not fit, if it does not: others decide where pages go, too.
     fn misfit_of_separation(&self, geometry: &Geometry) -> Option<PolicyError> {
         let own = self.choice(Family::Separation);

@@ -1,6 +1,8 @@
 //! Answers of Python, read and checked: values, and the plans of policies.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyString};
@@ -8,8 +10,6 @@ use ssd::policies::external::{
     BlockId, Blocks, Dest, FreePick, Geometry, Hold, Level, Mode, Pages, Plan, Queues, Role, Step,
     StreamClass, StreamId, StreamSpec, Time,
 };
-
-use crate::policy::lasting;
 
 /// Why a call gave no answer.
 pub(crate) enum Trouble {
@@ -336,4 +336,16 @@ pub(crate) fn own_stream(
         };
         wrong(number, &format!("the number of a stream ({others}{own})"))
     })
+}
+
+/// A name that outlives everything: the names of counters are few, and used again in every run.
+pub(crate) fn lasting(name: String) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name.as_str()) {
+        return known;
+    }
+    let name = name.leak();
+    names.insert(name);
+    name
 }

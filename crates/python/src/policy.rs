@@ -19,7 +19,9 @@ use ssd::policies::external::{
     Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
 };
 
-use crate::answers::{self, Planner, Read, Trouble, one_of, optional, shown, truth, whole, wrong};
+use crate::answers::{
+    self, Planner, Read, Trouble, lasting, one_of, optional, shown, truth, whole, wrong,
+};
 use crate::error;
 use crate::outside::Outside;
 use crate::views;
@@ -312,18 +314,6 @@ impl Watch for Policy {
         fn next_timer(&self) -> Option<Time> as ()
             => |a| optional(a, |a| answers::not_before(a, Time::ZERO)), else None;
     }
-}
-
-/// A name that outlives everything: the names of counters are few, and used again in every run.
-pub(crate) fn lasting(name: String) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name.as_str()) {
-        return known;
-    }
-    let name = name.leak();
-    names.insert(name);
-    name
 }
 
 #[deny(clippy::missing_trait_methods)]

@@ -59,13 +59,19 @@ fn drives(shapes: usize, own: &[&str]) -> Vec<(String, Drive)> {
     all
 }
 
+/// Half of all drives, with runs of each length: two tests share them. `make verify` has all in both.
+fn half(of: usize) -> impl Iterator<Item = (String, Drive)> {
+    let all = drives(3, &[]).into_iter().enumerate();
+    all.filter(move |(i, _)| cfg!(feature = "verify") || (i + i / 4) % 2 == of).map(|(_, d)| d)
+}
+
 /// If every operation has one length and the bus takes no time, the counted commands took all the
 /// time that dies were busy. The exception is the operations under way, at most one for each die. A
 /// die is busy no longer than the run.
 #[test]
 fn what_is_counted_took_the_time_that_dies_were_busy() {
     let (mut amid, mut left) = (0, 0);
-    for (what, drive) in drives(3, &[]) {
+    for (what, drive) in half(0) {
         let mut ftl = ftl_of(&drive, drive.policies.build());
         let state = &mut |_| true;
         let work = generator(&drive, "random-write").expect("a known generator");
@@ -107,7 +113,7 @@ fn what_is_counted_took_the_time_that_dies_were_busy() {
         amid += u32::from(busy > least && planes == 1);
         left += u32::from(sim.ftl().running_jobs() > 0);
     }
-    assert!(amid > 10 && left > 20, "{amid} runs ended amid a command, {left} amid collection");
+    assert!(amid > 5 && left > 10, "{amid} runs ended amid a command, {left} amid collection");
 }
 
 /// The same by level and by sensings where commands cross a bus, wait in registers, are interrupted, stay in
@@ -163,7 +169,7 @@ fn what_is_under_way_counts_nowhere_whatever_dies_can_do() {
 #[test]
 fn the_work_left_stands_beside_the_result_and_in_a_warning() {
     let (mut warned, mut quiet) = (0, 0);
-    for (what, drive) in drives(3, &[]) {
+    for (what, drive) in half(1) {
         let value = generate(&drive, "random-write");
         let (end, left) = (&value["end"], &value["end"]["work_left"]);
         let (seconds, moves) = (number(&left["die_seconds"]), count(&left["moves"]));
@@ -179,7 +185,7 @@ fn the_work_left_stands_beside_the_result_and_in_a_warning() {
         assert!(seconds >= programs, "{what}: {seconds} s for {moves} moves");
         if told > 0 { warned += 1 } else { quiet += 1 }
     }
-    assert!(warned > 10 && quiet > 2, "{warned} runs warned, {quiet} did not");
+    assert!(warned > 5 && quiet > 0, "{warned} runs warned, {quiet} did not");
 }
 
 /// A drive that never collects leaves nothing, and a drive whose life ended has no such number.

@@ -122,8 +122,8 @@ fn writes(requests: &[Request]) -> BTreeMap<u64, Vec<Option<(u8, u8)>>> {
     all
 }
 
-/// The pages that got slots are those that were written: for each page some of its writes, in their
-/// order, the last one among them. All lie in the streams of their hints. `all`: no write is lost on the way.
+/// Pages get slots as they were written: of each page some of its writes, in their order, the last
+/// one among them. All lie in the streams of their hints. `all`: no write is lost on the way.
 fn check(placed: &[Placed], requests: &[Request], all: bool, what: &str) {
     let mut rest = writes(requests);
     let mut left: BTreeMap<u64, usize> = BTreeMap::new();

@@ -597,7 +597,8 @@ fn every_key_is_there_whatever_ran() {
         ),
         (
             "/policies",
-            "cost throttle read-disturb page-choice coding victim placement wear order arbitration",
+            "cost throttle read-disturb page-choice coding victim separation placement wear order \
+             arbitration",
         ),
         ("/policies/victim", "name params dram_bytes counters"),
         (

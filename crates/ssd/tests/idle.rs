@@ -59,6 +59,8 @@ fn requests(pages: u32, seed: u64, with_urgent: bool) -> Vec<Request> {
             5..9 => write(at, hot),
             _ => write(at, any),
         };
+        let request =
+            Request { hint: u8::from(with_urgent && request.offset < 8 << 16), ..request };
         let is_urgent = with_urgent && rng.below(4) == 0;
         if is_urgent { urgent(request) } else { request }
     };

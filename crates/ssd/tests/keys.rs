@@ -73,6 +73,15 @@ fn situation(name: &str) -> Situation {
         "hot-cold" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("hot-cold")),
         "passes" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("permutation")),
         "sparse" => of(&[GEOMETRY, TIMES, "[ftl]\nspare-factor = 0.25\n"], Load::List(strangers)),
+        "hinted" => of(
+            &[
+                ONE_PLANE,
+                TIMES,
+                "[precondition]\nfill = \"full\"\n[ftl]\nspare-factor = 0.4\n",
+                "[host]\nmode = \"queue-depth\"\n",
+            ],
+            Load::List(hinted),
+        ),
         "urgent" => of(
             &[GEOMETRY, TIMES, "[pages]\norder = \"shadow\"\n", OPEN],
             Load::List(by_turns_urgent),
@@ -170,6 +179,18 @@ fn mostly_read(drive: &Drive) -> Vec<Request> {
     };
     all.extend((0..24_000).map(|i| one(i, &mut rng)));
     all
+}
+
+/// Three regions of different heat, each with its hint.
+fn hinted(drive: &Drive) -> Vec<Request> {
+    let mut rng = Rng::named(8, "test/hints");
+    let one = |i: u64| {
+        let hint = [1, 1, 1, 2, 2, 3][rng.below(6) as usize];
+        let size = drive.logical_pages / 10;
+        let (first, size) = [(0, size), (size, 3 * size), (4 * size, 6 * size)][hint as usize - 1];
+        Request { hint, ..write(i, (first + rng.below(size)).into()) }
+    };
+    (0..20_000).map(one).collect()
 }
 
 /// A day of lively and quiet times by turns, none like the other.
@@ -381,6 +402,9 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
         &["buffer.size=256KiB", "buffer.power-loss-protected=false"],
         "write-through",
     ),
+    ("ftl.free-block", "aged", &[], "least-worn"),
+    ("ftl.gc.trigger", "closed", &[], "{ garbage = 0.05 }"),
+    ("ftl.gc.trigger.garbage", "closed", &["ftl.gc.trigger={ garbage = 0.05 }"], "0.1"),
     ("host.flow", "tenants", &[], "[{ name = \"few\", weight = 4 }]"),
     ("host.only", "tenants", &[], "few"),
     ("link.rate", "closed", &[], "100MB/s"),
@@ -432,6 +456,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("policies.page-choice", "urgent", &[], "mango"),
     ("policies.coding", "one-bit", &[], "wom"),
     ("policies.victim", "closed", &[], "fifo"),
+    ("policies.separation", "closed", &[], "shared"),
     ("policies.placement", "closed", &[], "static"),
     ("policies.wear", "aged", &[], "{ name = \"static\", threshold = 1 }"),
     ("policies.order", "closed", &[], "read-first"),
@@ -505,9 +530,8 @@ fn situations(family: Family) -> &'static [&'static str] {
         Family::ReadDisturb => &["three-bits"],
         Family::PageChoice => &["urgent", "urgent-three"],
         Family::Coding => &["one-bit"],
-        Family::Victim | Family::Separation | Family::Placement | Family::Order => {
-            &["closed", "bus"]
-        }
+        Family::Separation => &["hinted"],
+        Family::Victim | Family::Placement | Family::Order => &["closed", "bus"],
         Family::Wear => &["aged", "roles"],
         Family::Arbitration => &["tenants"],
     }

@@ -38,6 +38,7 @@ mod real;
 mod record;
 mod same;
 mod scale;
+mod separation;
 mod session;
 mod sixty;
 mod sketch_arbiter;

@@ -16,15 +16,18 @@ fn resident() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Resident memory after one million requests of ten, and the most after that.
-fn from_one_to_ten_million(sink: Option<Sink>) -> (u64, u64) {
+/// Requests of a long run: `make test` has fewer than `make verify`.
+const MILLIONS: u64 = if cfg!(feature = "verify") { 10 } else { 3 };
+
+/// Resident memory after the first million requests, and the most after that.
+fn from_the_first_million(sink: Option<Sink>) -> (u64, u64) {
     let drive = drive(&[
         "geometry.channels=4",
         "geometry.blocks-per-plane=256",
         "ftl.spare-factor=0.2",
         "precondition.fill=full",
         "host.mode=queue-depth",
-        "workload.requests=10000000",
+        &format!("workload.requests={MILLIONS}000000"),
         "workload.read-share=0.85",
         "workload.trim-share=0.05",
         "workload.align=512B",
@@ -40,7 +43,7 @@ fn from_one_to_ten_million(sink: Option<Sink>) -> (u64, u64) {
     run_recorded(&drive, requests, &mut NoCache, &mut watch, sink).unwrap();
     let (first, most) = (seen[0], *seen.iter().max().unwrap());
     println!("{} KiB after a million requests, then up to {}", first >> 10, most >> 10);
-    assert!(seen.len() > 500, "memory was looked at {} times", seen.len());
+    assert!(seen.len() > 100, "memory was looked at {} times", seen.len());
     (first, most)
 }
 
@@ -71,8 +74,8 @@ fn memory_is_what_is_written_to_and_does_not_grow_with_requests() {
         println!("skipped: this system does not tell how much memory a process has");
         return;
     }
-    let (first, most) = from_one_to_ten_million(None);
-    // A byte for each of the nine million requests in between would be nine times as much.
+    let (first, most) = from_the_first_million(None);
+    // A byte for each of the requests in between would be at least two million bytes.
     assert!(most < first + (1 << 20), "{first} bytes became {most}");
     // Recorded, 150 bytes for each request wait until there is a part, and become columns of up to 110; the
     // series has up to 2,049 samples of at most a KiB.
@@ -80,11 +83,11 @@ fn memory_is_what_is_written_to_and_does_not_grow_with_requests() {
     let sink: Sink = Box::new(move |table, columns| {
         let Values::U64(first) = &columns[0].values else { return true };
         rows += if table == RunTable::Requests { first.len() } else { 0 };
-        assert!(table != RunTable::Series || rows == 10_000_000, "{rows} rows");
+        assert!(table != RunTable::Series || rows == MILLIONS as usize * 1_000_000, "{rows} rows");
         true
     });
     let part = (150 + 110) * CHUNK as u64;
-    let (_, most) = from_one_to_ten_million(Some(sink));
+    let (_, most) = from_the_first_million(Some(sink));
     assert!(most < first + part + (3 << 20), "{first} bytes became {most}");
     let short = of_a_short_run();
     assert!(short < 24 << 20 || only_large_pages(), "a short run took {short} bytes");

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
-use workload::{ClosedLoop, List, Merge, MergedPart, Op, Workload};
+use workload::{ClosedLoop, List, Merge, MergedPart, Op, Request, Workload};
 
 /// A workload for a drive.
 type Work = fn(&Drive) -> Box<dyn Workload>;
@@ -180,6 +180,29 @@ const SKEWED: Scene = (
     ],
     hot_cold,
 );
+
+/// Regions of different heat, each with its hint.
+const HINTED: Scene = (
+    &[
+        "geometry.blocks-per-plane=64",
+        "ftl.spare-factor=0.4",
+        "precondition.fill=full",
+        "host.mode=queue-depth",
+    ],
+    hinted,
+);
+
+fn hinted(drive: &Drive) -> Box<dyn Workload> {
+    let mut rng = Rng::named(8, "test/hints");
+    let size = drive.logical_pages / 10;
+    let one = |i: u64| {
+        let hint = [1, 1, 1, 2, 2, 3][rng.below(6) as usize];
+        let (first, size) = [(0, size), (size, 3 * size), (4 * size, 6 * size)][hint as usize - 1];
+        let page = u64::from(first + rng.below(size));
+        Request { hint, ..bytes(i, Op::Write, page * PAGE, PAGE) }
+    };
+    Box::new(List::new("hints", (0..10_000).map(one).collect()).unwrap())
+}
 
 /// Two of everything.
 const SIXTEEN_PLANES: Scene = (
@@ -367,6 +390,12 @@ fn others() -> Vec<Row> {
         row((Family::Coding, "wom"), "least-gain", &["0.1", "0.9"], (WRITE_ONCE, "")),
         row((Family::Victim, "d-choices"), "d", &["1", "2", "10"], (SKEWED, "")),
         row((Family::Victim, "stable-greedy"), "window", &["50", "100", "10000"], (SKEWED, "")),
+        row((Family::Victim, "cost-benefit"), "age", &["time", "sqrt-time"], (SKEWED, "")),
+        row((Family::Victim, "windowed"), "window", &["1", "10", "1000"], (SKEWED, "")),
+        row((Family::Separation, "hints"), "streams", &["1", "2", "4"], (HINTED, "")),
+        row((Family::Separation, "dac"), "regions", &["2", "4", "8"], (HINTED, "")),
+        row((Family::Separation, "death-time"), "classes", &["2", "6"], (HINTED, "")),
+        row((Family::Separation, "death-time"), "width", &["100", "1000"], (HINTED, "")),
         row((Family::Wear, "static"), "threshold", &["1", "5", "1000"], (SKEWED, "")),
         row(swap, "remaining", &["0.9", "0.99"], (SKEWED, "slack=1")),
         row(swap, "slack", &["1", "4"], (SKEWED, "remaining=1")),

@@ -419,7 +419,8 @@ fn drawn(number: u32) -> Option<(Drive, Vec<String>)> {
     let forced = policies::all().nth(number as usize).expect("there is such a policy");
     for _ in 0..100 {
         let mut settings = draw(&mut rng, number);
-        settings.retain(|s| !s.starts_with("host.mode") && !s.starts_with("policy cost=oracle"));
+        let knows = ["policy cost=oracle", "policy separation=death-time"];
+        settings.retain(|s| !s.starts_with("host.mode") && !knows.iter().any(|k| s.starts_with(k)));
         for setting in &mut settings {
             if setting.starts_with("precondition.fill") {
                 *setting = "precondition.fill=full".into();
@@ -469,7 +470,8 @@ fn bursts(session: &mut Session, seed: u64, count: u32) -> (Vec<Request>, u32) {
         let offset = if op == Op::Flush { 0 } else { offset };
         let prio = if rng.below(8) == 0 { Prio::High } else { Prio::Normal };
         let flow = rng.below(flows) as u8;
-        let request = Request { prio, flow, ..bytes(0, op, offset, len) };
+        let hint = rng.below(4) as u8;
+        let request = Request { prio, flow, hint, ..bytes(0, op, offset, len) };
         let pause = [0, 0, 0, 1_000, 200_000, 3_000_000][rng.below(6) as usize];
         let from = session.sim().now() + kernel::Dur::ns(u64::from(rng.below(pause + 1)));
         match session.arrive_from(from, &request, token) {
@@ -518,7 +520,8 @@ fn every_policy_of_every_family_serves_a_session_as_a_run() {
     for (number, policy) in policies::all().enumerate() {
         let name = format!("{}={}", policy.family.name(), policy.name);
         let Some((drive, flows)) = drawn(number as u32) else {
-            assert_eq!(name, "cost=oracle", "it is refused");
+            let knows = ["cost=oracle", "separation=death-time"];
+            assert!(knows.contains(&&*name), "{name} is refused");
             continue;
         };
         let open = || {
@@ -582,9 +585,11 @@ fn what_needs_to_know_the_requests_is_refused_all_at_once() {
         "workload.shift=512B",
         "host.out-of-range=compact",
         "policy cost=oracle",
+        "policy separation=death-time",
         "policy arbitration=fair",
     ];
-    let words = ["touched", "\"workload\"", "host.mode", "shift", "compact", "`oracle`"];
+    let words =
+        ["touched", "\"workload\"", "host.mode", "shift", "compact", "`oracle`", "`death-time`"];
     for (client, own) in [(Client::BlockDevice, "merge"), (Client::Program(&[]), "")] {
         let refused = open_session(&drive(&settings), client, &mut NoCache, &mut |_| true);
         let said = refused.err().expect("it is refused").to_string();

@@ -234,11 +234,14 @@ fn an_aged_drive_is_where_brute_force_ends() {
 
 #[test]
 fn an_aged_drive_is_flat() {
+    // `make verify` has the other policies as well.
+    let policies = [(0.12, "fifo"), (0.07, "greedy"), (0.25, "d-choices:d=5")];
+    let tried = if cfg!(feature = "verify") { 3 } else { 1 };
     // Larger than the shortest stretch of ageing, so that ageing stops as early as it may.
-    for (spare, victim) in [(0.07, "greedy"), (0.12, "fifo"), (0.25, "d-choices:d=5")] {
+    for (spare, victim) in &policies[..tried] {
         let own = ["geometry.blocks-per-plane=8192".to_owned(), format!("policy victim={victim}")];
         let aging = owned(&["precondition.age=random"]);
-        let drive = drive(&[written(spare, &[]), own.to_vec(), aging].concat());
+        let drive = drive(&[written(*spare, &[]), own.to_vec(), aging].concat());
         let made = generator(&drive, "random-write").unwrap();
         let (mut ftl, state) = preconditioned(&drive, &*made);
         assert!(state.steady);
@@ -539,13 +542,14 @@ fn a_damaged_state_is_as_good_as_none() {
         check(&format!("cut to {keep}"), &|s| s.truncate(keep));
     }
     check("longer", &|s| s.extend([0; 4]));
+    let (bits, swaps) = if cfg!(feature = "verify") { (40, 20) } else { (16, 8) };
     let mut rng = Rng::named(5, "damage");
-    for _ in 0..40 {
+    for _ in 0..bits {
         let (at, bit) = (rng.below(state.len() as u32) as usize, rng.below(8));
         check(&format!("bit {bit} of byte {at}"), &|s| s[at] ^= 1 << bit);
     }
     // Two words exchanged: sums would not see it.
-    for _ in 0..20 {
+    for _ in 0..swaps {
         let words = state.len() as u32 / 4;
         let (a, b) = (rng.below(words) as usize * 4, rng.below(words) as usize * 4);
         check(&format!("words at {a} and {b}"), &|s| (0..4).for_each(|i| s.swap(a + i, b + i)));

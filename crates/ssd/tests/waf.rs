@@ -148,7 +148,7 @@ fn row(name: &str) -> (String, u32) {
 }
 
 /// The theoretical value for a victim policy.
-fn expected(victim: &str, b: u32, rho: f64) -> f64 {
+pub(crate) fn expected(victim: &str, b: u32, rho: f64) -> f64 {
     match victim {
         "greedy" => greedy(b, rho),
         "fifo" => fifo(rho),
@@ -461,7 +461,9 @@ fn monte_carlo(spare: f64) -> [f64; 4] {
 
 #[test]
 fn fifo_does_not_tell_hot_from_cold() {
-    for spare in [0.10, 0.20] {
+    // The one with less spare takes three times as long.
+    let spares: &[f64] = if cfg!(feature = "verify") { &[0.10, 0.20] } else { &[0.20] };
+    for &spare in spares {
         let ours = hot_cold(spare, "fifo", 8, 3);
         close(&format!("hot and cold, fifo, {spare}"), ours, fifo_mixed(1.0 - spare, &HOT), 0.01);
     }

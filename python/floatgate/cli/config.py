@@ -53,8 +53,7 @@ def check(
     """Say whether DRIVE can run; every mistake is shown with its place.
 
     Warnings name settings that would change nothing in a run, or that hold the rest of the drive
-    back. Settings that a drive file inherits are listed where a drive without them is another
-    drive.
+    back. Inherited settings are listed if the drive would be another one without them.
     """
     finder = Finder(typed([*policy, *set]))
     _, text = engine.resolve(drive, policy=policy, set=set, seed=None, finder=finder)

@@ -117,8 +117,8 @@ def demand_per_second(
     Use it to read a long workload once, and to fast-forward many drives or policies under it.
 
     Args:
-        drive: The name of a preset, or a drive file (TOML): whose pages count, and into which
-            addresses are folded.
+        drive: The name of a preset, or a drive file (TOML): its pages count, and addresses are
+            folded into it.
         workload: As for `fast_forward`.
         set: Settings by key, as for `run`; those of the workload too.
         seed: The seed of a generated workload.

@@ -35,11 +35,13 @@ from typing import SupportsIndex
 from floatgate.engine import (
     Access,
     Block,
+    Deaths,
     Drive,
     Future,
     Head,
     Life,
     Load,
+    NewPage,
     Plane,
     Point,
     Random,
@@ -54,6 +56,7 @@ from floatgate.policy.plans import (
     WEAR,
     Append,
     Copy,
+    DataStream,
     Fresh,
     Plan,
     Reclaim,
@@ -78,12 +81,15 @@ __all__ = [
     "Coding",
     "Copy",
     "Cost",
+    "DataStream",
+    "Deaths",
     "Drive",
     "Fresh",
     "Future",
     "Head",
     "Life",
     "Load",
+    "NewPage",
     "Order",
     "PageChoice",
     "Placement",
@@ -96,6 +102,7 @@ __all__ = [
     "Reclaim",
     "ResetReads",
     "Seal",
+    "Separation",
     "SetRole",
     "Step",
     "Stream",
@@ -453,6 +460,64 @@ class Victim(Policy, ABC):
         """
 
 
+class Separation(Policy, ABC):
+    """Family separation: to which stream does a page go?
+
+    Pages of different streams never share a block. Each plane has an open block for each stream,
+    which takes as much from its spare.
+
+    >>> class ByAge(Separation):
+    ...     def streams(self) -> Sequence[DataStream]:
+    ...         moved = [DataStream("old", "moves"), DataStream("young", "moves")]
+    ...         return [DataStream("new", "host"), *moved]
+    ...     def stream(self, page: NewPage) -> int:
+    ...         if not page.moves:
+    ...             return 0
+    ...         return 2 if page.age is None or page.age < 10_000 else 1
+    """
+
+    @abstractmethod
+    def streams(self) -> Sequence[DataStream]:
+        """Returns the streams; one takes writes of the host, and one takes pages that move.
+
+        Asked several times, and the answer must be the same.
+        """
+
+    @abstractmethod
+    def stream(self, page: NewPage) -> SupportsIndex:
+        """Returns the stream of a page, by its place in `streams`; it takes such pages.
+
+        Asked again if there was no room: `on_placed` says what became of the answer.
+
+        Args:
+            page: The page, which the host writes or which moves.
+        """
+
+    def isolates(self) -> bool:
+        """Returns whether streams never mix.
+
+        Then the policy is asked about all pages that move, also those of wear levelling and
+        refreshes, and none goes to another stream for want of room.
+        """
+        return False
+
+    def on_placed(self, page: NewPage, stream: int) -> None:
+        """A page that the host writes has its place in this stream."""
+
+    def on_opened(self, block: int, stream: int, clock: int) -> None:
+        """A block was opened for a stream; `clock` is in pages that the host has written."""
+
+    def on_collected(self, block: int, stream: int, clock: int) -> None:
+        """Collection has chosen a block of a stream."""
+
+    def foresee(self, future: Deaths) -> None:
+        """The end of each page's copies. If you define it, the workload is read twice more."""
+
+    def dram_bytes(self) -> int:
+        """Returns the memory that the policy needs, in bytes."""
+        return 0
+
+
 class Placement(Policy, ABC):
     """Family placement: which plane takes the next page?
 
@@ -581,6 +646,7 @@ FAMILIES: dict[str, type[Policy]] = {
     "page-choice": PageChoice,
     "coding": Coding,
     "victim": Victim,
+    "separation": Separation,
     "placement": Placement,
     "wear": Wear,
     "order": Order,

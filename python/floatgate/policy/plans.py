@@ -32,6 +32,15 @@ class Stream(NamedTuple):
     """How many blocks of a plane may hold its data at a time; None: any number."""
 
 
+class DataStream(NamedTuple):
+    """A stream of a separation policy."""
+
+    name: str
+    """Its name."""
+    takes: str = "both"
+    """The pages that it takes: `host` (writes of the host), `moves`, or `both` together."""
+
+
 class Append(NamedTuple):
     """The target of a copy: the unwritten pages of a partly written block.
 

@@ -1,4 +1,4 @@
-"""The loss of flows to each other: each flow's run without the others."""
+"""The slowdown of flows by each other: each flow's run without the others."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def _shortened(name: str) -> str:
 
 
 def beside(compared: Mapping[str, Any], *, colour: bool = False) -> str:
-    """Loss of the flows to each other: `compared` is the result of `floatgate.runs.alone`."""
+    """The slowdown of flows by each other; `compared` is the result of `floatgate.runs.alone`."""
     rows = [["", "mean here", "alone", "slowdown"]]
     for name, flow in compared["flows"].items():
         slowdown = flow["slowdown"]

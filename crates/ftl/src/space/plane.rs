@@ -128,18 +128,21 @@ impl<S: Store> Space<S> {
         streams.into_iter().find_map(|stream| self.frontier(plane, stream, tag))
     }
 
-    /// Of the written slots of a plane, the share that holds nothing valid. Counted anew, block by block.
+    /// Of the written slots of a plane, the share that holds nothing valid and lies in a complete block.
+    /// Counted anew, block by block.
     pub(crate) fn garbage(&self, plane: PlaneId) -> f64 {
         let blocks = self.geometry.blocks_of(plane).map(BlockId::new);
         let used = blocks.filter(|b| !matches!(self.blocks.state(*b), State::Free | State::Bad));
-        let (mut written, mut valid) = (0, 0);
+        let (mut written, mut garbage) = (0, 0);
         for block in used {
             written += u64::from(self.blocks.slots());
-            valid += u64::from(self.blocks.valid(block));
+            if self.blocks.state(block) != State::Open {
+                garbage += u64::from(self.blocks.slots() - self.blocks.valid(block));
+            }
         }
         let open = self.stream_ids().map(|stream| u64::from(self.rest(plane, stream)));
         let written = written - open.sum::<u64>();
-        if written == 0 { 0.0 } else { (written - valid) as f64 / written as f64 }
+        if written == 0 { 0.0 } else { garbage as f64 / written as f64 }
     }
 
     /// The writes that a stream is for.

@@ -5,6 +5,7 @@
 //! read after it was programmed. Beside the FTL it keeps a plain map of the host's last writes.
 //! Every read is compared with the map as it was when the read was asked for.
 
+use super::Scenario;
 use ftl::{
     Access, AccessKind, Ftl, HostTag, JobId, Lpn, Next, Placement, Policies, PolicyTypes, State,
     Waiting, WriteCtx,
@@ -17,6 +18,12 @@ use nand::{
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
+
+/// A structural check looks at every page of a drive. A drive of fewer pages is checked after each step, a
+/// larger one after one step in several: damage to the structure stays, so a later check finds it.
+const PAGES_OF_EACH_STEP: u32 = 48;
+/// The largest drive is checked after one step in this number.
+const MOST_STEPS: u32 = 12;
 
 /// The fault, in words.
 pub(crate) type Fault = String;
@@ -206,6 +213,11 @@ pub(crate) struct Drive<K: PolicyTypes> {
     alone: u64,
     /// Steps since a stalled write found its place.
     fruitless: u64,
+    /// One step in this number is followed by a structural check, whichever the dice choose.
+    check_every: u32,
+    /// Chooses the steps that are followed by one. The schedule draws from another stream, so it is
+    /// the same for any number of checks.
+    check_dice: Rng,
     /// The data of every page is compared each time this many structural checks are made.
     deep_every: u64,
     dead: bool,
@@ -232,8 +244,9 @@ impl<K: PolicyTypes> Drive<K>
 where
     K::Store: Store<Page = u64>,
 {
-    pub(crate) fn new(ftl: Ftl<K>, taste: Taste, seed: u64) -> Self {
+    pub(crate) fn new(ftl: Ftl<K>, s: &Scenario) -> Self {
         let geometry = *ftl.geometry();
+        let several = (1 + geometry.pages() as u32 / PAGES_OF_EACH_STEP).min(MOST_STEPS);
         Self {
             truth: vec![0; ftl.map().logical_pages() as usize],
             levels: vec![None; geometry.pages()],
@@ -246,12 +259,14 @@ where
             alone: 0,
             host_pending: 0,
             waiting: Waiting::nothing(geometry.dies()),
-            rng: Rng::named(seed, "test/schedule"),
-            taste,
+            rng: Rng::named(s.seed, "test/schedule"),
+            taste: s.taste,
             now: 0,
             seq: 0,
             order: 0,
             fruitless: 0,
+            check_every: if s.every_step { 1 } else { several },
+            check_dice: Rng::named(s.seed, "test/checks"),
             deep_every: 1 + geometry.pages() as u64 / 256,
             dead: false,
             free_placement: ftl.policies.placement.is_free(),
@@ -268,8 +283,8 @@ where
     }
 
     /// A drive whose state came from elsewhere: its cells hold the data written last.
-    pub(crate) fn adopted(ftl: Ftl<K>, taste: Taste, seed: u64) -> Self {
-        let mut drive = Self::new(ftl, taste, seed);
+    pub(crate) fn adopted(ftl: Ftl<K>, s: &Scenario) -> Self {
+        let mut drive = Self::new(ftl, s);
         for i in 0..drive.truth.len() {
             let found = drive.ftl.map().lookup(Lpn::new(i));
             drive.truth[i] = found.map_or(0, |ppn| drive.ftl.array().read(ppn));
@@ -505,7 +520,7 @@ where
         if self.staged && self.rng.below(2 * self.unit() as u32) == 0 {
             self.seal_staged();
         }
-        self.check()
+        self.check_step()
     }
 
     /// Programs the pages that were written at once and wait for others.
@@ -696,7 +711,7 @@ where
             }
             self.take_jobs();
         }
-        self.check()
+        self.check_step()
     }
 
     fn take_jobs(&mut self) {
@@ -719,7 +734,7 @@ where
         self.now += 1;
         let now = self.now();
         self.ftl.settle(now);
-        self.check()
+        self.check_step()
     }
 
     /// Offers an idle moment of a die; whether it found work.
@@ -739,7 +754,7 @@ where
         self.seen.idle_jobs += 1;
         self.ftl.run_job(id, now);
         self.ftl.settle(now);
-        self.check()?;
+        self.check_step()?;
         Ok(true)
     }
 
@@ -979,14 +994,21 @@ where
 
     // ── The oracle ──────────────────────────────────────────────────────────────────────────────
 
-    /// The structure of the FTL, and now and then every page's data.
-    pub(crate) fn check(&mut self) -> Result<(), Fault> {
-        self.seen.checks += 1;
+    /// After a step: the structure of the FTL, and now and then every page's data.
+    fn check_step(&mut self) -> Result<(), Fault> {
         self.most_jobs = self.most_jobs.max(self.ftl.running_jobs());
-        self.ftl.check()?;
         if let Some(look) = &self.look {
             look(&self.ftl)?;
         }
+        if self.check_every > 1 && self.check_dice.below(self.check_every) > 0 {
+            return Ok(());
+        }
+        self.check()
+    }
+
+    pub(crate) fn check(&mut self) -> Result<(), Fault> {
+        self.seen.checks += 1;
+        self.ftl.check()?;
         if self.seen.checks % self.deep_every == 0 {
             self.compare()?;
         }
@@ -1116,6 +1138,7 @@ where
 
     /// Checks that hold for the counts in every mode.
     pub(crate) fn account(&mut self) -> Result<(), Fault> {
+        self.check()?;
         let c = self.ftl.counts();
         let erases: u64 = self.ftl.array().erases().as_slice().iter().map(|e| u64::from(*e)).sum();
         let erases = erases * u64::from(self.ftl.geometry().units().planes);

@@ -114,6 +114,8 @@ pub(crate) struct Scenario {
     pub(crate) endurance: u32,
     /// Jobs may be left over that wait for a pool.
     pub(crate) jobs_may_wait: bool,
+    /// The structure is checked after each step, however large the drive is.
+    pub(crate) every_step: bool,
 }
 
 /// Some of the 24 static orders: each unit comes first and last.
@@ -219,6 +221,7 @@ impl Scenario {
                 .min(3_000),
             endurance: 0,
             jobs_may_wait: false,
+            every_step: false,
         }
     }
 
@@ -356,7 +359,7 @@ pub(crate) fn run<K: PolicyTypes>(
 where
     K::Store: Store<Page = u64>,
 {
-    let mut drive = Drive::new(Ftl::new(s.config(layouts), policies()), s.taste, s.seed);
+    let mut drive = Drive::new(Ftl::new(s.config(layouts), policies()), s);
     drive.jobs_may_wait = s.jobs_may_wait;
     work(s, &mut drive, &policies)?;
     Ok(drive)

@@ -5,7 +5,7 @@
 //! writes. Pages that collection moves stay apart too: a victim holds pages of one hint, and they
 //! move to an open block of that hint. So no block ever holds pages of two hints.
 
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo, Wanted};
 use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{PageCtx, Separation, StreamClass, StreamSpec, Watch};
 
@@ -21,6 +21,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "4",
         doc: "hints with blocks of their own: 0 (none) to one less than this; greater hints count as 0",
     }],
+    wants: |_| Some(Wanted::Hints),
     ..PolicyInfo::of(Family::Separation)
 };
 

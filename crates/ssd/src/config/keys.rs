@@ -406,7 +406,8 @@ settings! {
         background_stop: u32,
         /// The condition at which collection begins. "free-blocks": too few free blocks, see `start`.
         /// { garbage = 0.15 }: beside that, with each write request a plane in which this share of the
-        /// written pages is invalid collects one block. A share above 0, below 1. By default "free-blocks".
+        /// written pages is garbage in complete blocks collects one block. A share above 0, below 1. By
+        /// default "free-blocks".
         trigger: Option<TriggerField>,
         /// How much is collected at once. "all": until `stop`; "one": a block, the rest in idle
         /// time, as long as `start` are free. With `pace` "per-write" both are the same.

@@ -90,6 +90,7 @@ pub(crate) fn resolve(
     let policies = work.policies(supplier);
     let mut scale = scale.flatten();
     work.spare(logical_pages, scale.as_ref(), policies.as_ref());
+    work.copyback_by_stream(policies.as_ref());
     if scale.is_some() {
         work.unscalable(policies.as_ref());
     }
@@ -732,6 +733,24 @@ impl Work<'_> {
         let marks = if scale.is_some() { [marks[2], marks[0], marks[1]] } else { marks };
         let error = self.error(ConfigErrorKind::TooFewSpare, message, &marks);
         self.log.push(ConfigError { help: Some(help), ..error });
+    }
+
+    /// Whether the pages that one command moves have one stream.
+    fn copyback_by_stream(&self, policies: Option<&PolicySet>) {
+        let (Some(policies), Some(geometry)) = (policies, self.geometry) else { return };
+        let several = policies.sorts_victims() && geometry.slots_per_program() > 1;
+        if several && self.tree.at("ftl.copyback").is_some() {
+            let (name, _) = policies.get(Family::Separation);
+            let message = format!(
+                "`ftl.copyback` programs the pages of a command where they were read, and \
+                 `separation={name}` may send them to several streams"
+            );
+            let marks = [
+                ("ftl.copyback", ""),
+                ("policies.separation", "such as `sepgc`, `dac` or `hints`"),
+            ];
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
+        }
     }
 
     /// Settings whose results depend on how often a block is erased in an hour, which scaling changes.

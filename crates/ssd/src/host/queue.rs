@@ -62,6 +62,8 @@ pub struct Stats {
     pub classes: Each<Class, ClassStats>,
     /// Of these, those of high priority, if there were any.
     pub urgent: Option<Box<Each<Class, ClassStats>>>,
+    /// A request had a hint.
+    pub hinted: bool,
     /// The same by flow, if there are flows.
     pub flows: Vec<Each<Class, ClassStats>>,
     /// Requests taken in.
@@ -349,6 +351,7 @@ impl Requests {
             let urgent = self.stats.urgent.get_or_insert_default();
             urgent[class].complete(bytes, latency, spent);
         }
+        self.stats.hinted |= request.hint > 0;
         self.stats.served += 1;
         self.stats.end_ns = now.as_ns();
         let &mut Inside { token, flow, failed, .. } = request;

@@ -25,9 +25,10 @@ pub use tables::{Column, Values};
 
 /// The hints of some requests; most workloads have none.
 fn hints(of: impl Iterator<Item = Hint> + Clone) -> Values {
-    match of.clone().all(|hint| hint == 0) {
-        true => Values::Zeros(of.count()),
-        false => Values::U64(of.map(u64::from).collect()),
+    if of.clone().all(|hint| hint == 0) {
+        Values::Zeros(of.count())
+    } else {
+        Values::U64(of.map(u64::from).collect())
     }
 }
 

@@ -10,6 +10,7 @@ use super::{After, Collect, JobCondition, JobId, Leaving, Next, Task, Then};
 use crate::{Cost, Dest, Ftl, FtlView, Lpn, Pages, PolicyTypes, ProgramBuffer, StreamId};
 use kernel::Time;
 use nand::{BlockId, PlaneId, Ppn, Slots, Source};
+use std::ops::ControlFlow;
 
 /// The map entries of pages are prefetched this number of slots before they are read. A block of
 /// many pages has more entries than a cache holds.
@@ -295,7 +296,7 @@ impl<K: PolicyTypes> Ftl<K> {
             return self.emptied(id, block, then, now);
         }
         if self.answers.separation.sorts(to)
-            && let Some(next) = self.leave_sorted(id, block, to, then, now)
+            && let ControlFlow::Break(next) = self.leave_sorted(id, block, to, then, now)
         {
             return next;
         }
@@ -310,7 +311,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// All pages of a block have been read that leave it, and go to several streams. Whole program units
     /// are programmed first. The rest waits for pages of the next victim, unless this block is needed to
-    /// have enough free ones. `None`: it waits.
+    /// have enough free ones. `Continue`: it waits.
     #[cold]
     fn leave_sorted(
         &mut self,
@@ -319,17 +320,19 @@ impl<K: PolicyTypes> Ftl<K> {
         to: Dest,
         then: Then,
         now: Time,
-    ) -> Option<Option<Next>> {
+    ) -> ControlFlow<Option<Next>> {
         let job = self.jobs.get(id);
         if job.buffer.waiting() >= self.space.unit() as usize {
-            return Some(self.program_buffered(id, to, false, now));
+            return ControlFlow::Break(self.program_buffered(id, to, false, now));
         }
         let plane = job.plane;
         if !self.has_waiting(id, self.space.geometry.superblock_of(block)) {
-            return Some(self.emptied(id, block, then, now));
+            return ControlFlow::Break(self.emptied(id, block, then, now));
         }
-        let needed = self.needs_victim_back(plane);
-        needed.then(|| self.program_buffered(id, to, true, now))
+        if self.needs_victim_back(plane) {
+            return ControlFlow::Break(self.program_buffered(id, to, true, now));
+        }
+        ControlFlow::Continue(())
     }
 
     /// Whether pages of a victim wait in the buffer. If all go to one stream, any do.

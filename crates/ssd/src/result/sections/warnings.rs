@@ -235,7 +235,8 @@ fn policies_without_requests<K: PolicyTypes>(e: &Evidence<'_, K>, warn: Warn<'_>
         let why = match wanted {
             Wanted::Urgent if e.stats.urgent.is_none() => "no request had high priority",
             Wanted::Flows if one_flow => "all requests were of one flow",
-            Wanted::Urgent | Wanted::Flows => continue,
+            Wanted::Hints if !e.stats.hinted => "no write had a hint",
+            Wanted::Urgent | Wanted::Flows | Wanted::Hints => continue,
         };
         warn(codes::IDLE_POLICY, format!("`{name}` changed nothing in this run: {why}"));
     }
