@@ -74,7 +74,7 @@ fn a_part_has_the_write_amplification_of_the_whole() {
 /// The same law for superblocks, whether a part has whole ones or smaller ones of its own dies.
 #[test]
 fn a_part_has_the_write_amplification_of_superblocks_of_more_dies() {
-    let large = [&LARGE[..], &["geometry.pages-per-block=128", "geometry.blocks-per-plane=80"]];
+    let large = [&LARGE[..], &["geometry.pages-per-block=128", "workload.requests=800000"]];
     for superblock in ["die", "2", "drive"] {
         let superblock = format!("ftl.superblock={superblock}");
         for (pattern, own) in
@@ -90,7 +90,7 @@ fn a_part_has_the_write_amplification_of_superblocks_of_more_dies() {
 /// drive with two dies in a superblock, and all of it with four.
 #[test]
 fn superblocks_of_few_units_or_with_parity_are_not_divided() {
-    let few = &["geometry.pages-per-block=64"][..];
+    let few = &["geometry.pages-per-block=32"][..];
     let parity = &["geometry.pages-per-block=128", "ftl.parity=4"][..];
     for own in [few, parity] {
         for (superblock, of) in [("2", Some(2)), ("drive", None)] {
