@@ -17,8 +17,8 @@ const PAGES: usize = 1 << 21;
 /// The fewest mapping units for data that a superblock of a part may have if it is smaller than that
 /// of the drive. In mean-field theory, greedy collection takes superblocks of b units when m are
 /// valid. Exported pages fill a share ρ, where ρ·b·(H(b) − H(m)) = b − m. H(n) is nearly ln n + 1/2n,
-/// so write amplification changes by about 1/b of itself.
-const LARGE: u32 = 256;
+/// so a write amplification W is about W/b of itself below that of endless superblocks.
+const LARGE: u32 = 4096;
 
 impl Drive {
     /// The drive that is simulated to give years of this one. `unmodelled` is the reason for
