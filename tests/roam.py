@@ -224,7 +224,7 @@ def timing(rng: random.Random, drive: Settings) -> None:
         drive["timing.bus"] = "included"
     if chance(rng, 0.3):
         drive |= {
-            "timing.suspend.operations": rng.choice(("all", "programs", "erases")),
+            "timing.suspend.operations": rng.choice(("all", "programs", "erases", "none")),
             "timing.suspend.pause": duration(rng, 1e-6, 5e-5),
             "timing.suspend.resume": duration(rng, 1e-6, 5e-5),
             "timing.suspend.limit": whole(rng, 1, 64),

@@ -167,6 +167,21 @@ fn urgent_reads_interrupt_what_is_not_urgent() {
     assert_eq!(reads.max, plain);
 }
 
+/// A drive that inherits suspends can do without: it is the drive without the section, and its
+/// cache register may take programs.
+#[test]
+fn suspends_of_none_are_no_suspends() {
+    let none = SUSPEND.replace("{ ", "{ operations = \"none\", ");
+    let (off, without) = (drive(&[&none]), drive::<&str>(&[]));
+    assert_eq!(off.resolved, without.resolved);
+    assert!(off.suspend.is_none());
+    let bus = "timing.bus={ rate = \"1600MT/s\", width-bits = 8, command = \"300ns\" }";
+    let cached = ["timing.cache=all", bus, SUSPEND];
+    let refused = try_drive(common::BASE, &cached).unwrap_err();
+    assert!(refused.contains("`timing.cache`"), "{refused}");
+    assert!(try_drive(common::BASE, &["timing.cache=all", bus, &none]).is_ok());
+}
+
 /// A suspended operation is overdue after a while, and then resumes before reads.
 #[test]
 fn what_is_interrupted_goes_on_within_its_bound() {

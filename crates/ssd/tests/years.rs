@@ -67,31 +67,69 @@ fn a_part_has_the_write_amplification_of_the_whole() {
         ("zipf", &["workload.size=8KiB"]),
         ("hot-cold", &["workload.size=16KiB", "workload.read-share=0.5"]),
     ] {
-        let drive = drive(&[&LARGE[..], own].concat());
-        let whole = years(&drive, pattern, usize::MAX);
-        let part = years(&drive, pattern, drive.geometry.pages() / 4);
-        let what = format!("{pattern} {own:?}");
-        assert_eq!(part["lifetime"]["part"]["of"], 4, "{what}");
-        assert_eq!(whole["lifetime"]["part"], Value::Null, "{what}");
-        for key in ["provenance/config", "capacity/physical_bytes", "capacity/logical_bytes"] {
-            let key = format!("/{key}");
-            assert_eq!(part.pointer(&key), whole.pointer(&key), "{what}: {key}");
+        a_quarter_has_that_of_the_whole(pattern, &[&LARGE[..], own].concat());
+    }
+}
+
+/// A part of a drive with large superblocks has superblocks of its own die. `make verify` compares its
+/// write amplification with that of the whole.
+#[test]
+fn large_superblocks_are_divided_with_the_drive() {
+    for superblock in ["drive", "2", "4"] {
+        let superblock = format!("ftl.superblock={superblock}");
+        let own = ["geometry.pages-per-block=2048", "geometry.blocks-per-plane=64", &superblock];
+        let part = drive(&[&LARGE[..], &own].concat()).in_parts(1, Some("off".into()));
+        assert_eq!(part.years.as_ref().unwrap().of.get(), 4, "{superblock}");
+        assert_eq!(part.geometry.superblocks().dies(), 1, "{superblock}");
+        let echo = &part.resolved["ftl"]["superblock"];
+        assert!(echo == "drive" || echo == 1, "{superblock}: {echo}");
+    }
+}
+
+/// A superblock of few mapping units, or with parity, is not made smaller: the part is half of the
+/// drive with two dies in a superblock, and all of it with four.
+#[test]
+fn superblocks_of_few_units_or_with_parity_are_not_divided() {
+    let few = &["geometry.pages-per-block=32"][..];
+    let parity = &["geometry.pages-per-block=128", "ftl.parity=4"][..];
+    for own in [few, parity] {
+        for (superblock, of) in [("2", Some(2)), ("drive", None)] {
+            let superblock = format!("ftl.superblock={superblock}");
+            let fixed = [&LARGE[..], own, &[&superblock, "workload.requests=1000"]].concat();
+            let part = drive(&fixed).in_parts(1, Some("off".into()));
+            let seen = part.years.as_ref().unwrap().of.get();
+            assert_eq!(seen, of.unwrap_or(1), "{own:?} {superblock}");
+            let superblocks = *part.geometry.superblocks();
+            assert_eq!(superblocks.dies(), drive(&fixed).geometry.superblocks().dies());
         }
-        // Victims differ by chance: of some thousands, the mean is good to about one in a hundred.
-        close(&what, number(&part["waf"]), number(&whole["waf"]), 0.025);
-        let per_day = |value: &Value| number(&value["lifetime"]["host_bytes_per_day"]);
-        close(&what, per_day(&part), per_day(&whole), 1e-3);
-        let ends = |value: &Value| -> [f64; 2] {
-            let life = &value["lifetime"];
-            if life["why"] == Value::Null {
-                [number(&life["rated"]["years"]); 2]
-            } else {
-                ["low", "high"].map(|end| number(&life["range"]["years"][end]))
-            }
-        };
-        for (one, other) in ends(&part).into_iter().zip(ends(&whole)) {
-            close(&what, one, other, 0.03);
+    }
+}
+
+fn a_quarter_has_that_of_the_whole(pattern: &str, settings: &[&str]) {
+    let (drive, own) = (drive(settings), &settings[LARGE.len()..]);
+    let whole = years(&drive, pattern, usize::MAX);
+    let part = years(&drive, pattern, drive.geometry.pages() / 4);
+    let what = format!("{pattern} {own:?}");
+    assert_eq!(part["lifetime"]["part"]["of"], 4, "{what}");
+    assert_eq!(whole["lifetime"]["part"], Value::Null, "{what}");
+    for key in ["provenance/config", "capacity/physical_bytes", "capacity/logical_bytes"] {
+        let key = format!("/{key}");
+        assert_eq!(part.pointer(&key), whole.pointer(&key), "{what}: {key}");
+    }
+    // Victims differ by chance: of some thousands, the mean is good to about one in a hundred.
+    close(&what, number(&part["waf"]), number(&whole["waf"]), 0.025);
+    let per_day = |value: &Value| number(&value["lifetime"]["host_bytes_per_day"]);
+    close(&what, per_day(&part), per_day(&whole), 1e-3);
+    let ends = |value: &Value| -> [f64; 2] {
+        let life = &value["lifetime"];
+        if life["why"] == Value::Null {
+            [number(&life["rated"]["years"]); 2]
+        } else {
+            ["low", "high"].map(|end| number(&life["range"]["years"][end]))
         }
+    };
+    for (one, other) in ends(&part).into_iter().zip(ends(&whole)) {
+        close(&what, one, other, 0.03);
     }
 }
 

@@ -164,6 +164,18 @@ pub enum GcTrigger {
     Garbage(f64),
 }
 
+impl Interruptible {
+    /// Whether programs make way.
+    pub(crate) fn programs(self) -> bool {
+        matches!(self, Self::All | Self::Programs)
+    }
+
+    /// Whether erases make way.
+    pub(crate) fn erases(self) -> bool {
+        matches!(self, Self::All | Self::Erases)
+    }
+}
+
 impl Superblock {
     /// The words in the drive file.
     pub(crate) const WORDS: [(&str, Self); 3] =
@@ -298,6 +310,8 @@ words! {
         Programs = "programs",
         /// Erases.
         Erases = "erases",
+        /// None: as without the section.
+        None = "none",
     }
 
     /// The orders of the passes of the generator `permutation`.

@@ -177,7 +177,8 @@ settings! {
 
     /// How a program or an erase makes way for a read of the host.
     pub struct Suspend: Copy {
-        /// Operations that can be suspended: "all", "programs" or "erases". By default "all".
+        /// Operations that can be suspended: "all", "programs", "erases" or "none", as without this
+        /// section. By default "all".
         operations: Interruptible = (Interruptible::All),
         /// From the end of the array's work until the die takes reads, up to a minute.
         pause: OperationTime,

@@ -1,8 +1,8 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
 use super::drive::{
-    ChannelFirst, Drive, DriveWorkload, FreeBlock, GcPacing, GcTrigger, HostMode, Model,
-    MultiPlane, Program, Recording, Superblock, limits,
+    ChannelFirst, Drive, DriveWorkload, FreeBlock, GcPacing, GcTrigger, HostMode, Interruptible,
+    Model, MultiPlane, Program, Recording, Superblock, limits,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of, one_of};
@@ -110,6 +110,7 @@ pub(crate) fn resolve(
     let exported = exported * geometry.page_size().get();
     (file.ftl.over_provisioning, file.ftl.spare_factor) = (None, None);
     file.ftl.logical_capacity = Some(Bytes::new(exported));
+    file.timing.suspend = file.timing.suspend.filter(|to| to.operations != Interruptible::None);
     file.ftl.superblock = file.ftl.superblock.filter(|all| *all != Superblock::PlaneGroup);
     file.ftl.free_block = file.ftl.free_block.filter(|pick| *pick != FreeBlock::Oldest);
     file.ftl.gc.trigger = file.ftl.gc.trigger.filter(|begin| *begin != GcTrigger::FreeBlocks);

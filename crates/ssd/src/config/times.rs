@@ -1,6 +1,6 @@
 //! The times of a drive, from settings as written.
 
-use super::drive::{Cache, ChannelFirst, Interruptible};
+use super::drive::{Cache, ChannelFirst};
 use super::error::ConfigErrorKind;
 use super::field::Word;
 use super::keys::{BusField, BusSettings, OPERATION_LIMIT, Physics, Reliability, TimingSettings};
@@ -123,14 +123,14 @@ impl Work<'_> {
             let label = "{ rate, command }, and `first` \"commands\"";
             self.fail(ConfigErrorKind::Conflict, message, &[(path, ""), ("timing.bus", label)]);
         } else if cache != Cache::Reads
-            && keys.suspend.is_some_and(|s| s.operations != Interruptible::Erases)
+            && keys.suspend.is_some_and(|s| s.operations.programs())
         {
             let message = format!(
                 "`{path}` \"{}\" keeps the data of the next program in the register that reads need \
                  while a program is interrupted",
                 cache.said(),
             );
-            let marks = [(path, "\"reads\""), ("timing.suspend.operations", "or \"erases\"")];
+            let marks = [(path, "\"reads\""), ("timing.suspend.operations", "\"erases\" or \"none\"")];
             self.fail(ConfigErrorKind::Conflict, message, &marks);
         }
     }

@@ -16,7 +16,7 @@
 use super::Device;
 use super::die::{PAUSED, PAUSED_LANE, Phase};
 use crate::clock::{Actor, Clock};
-use crate::config::{Interruptible, Suspend};
+use crate::config::Suspend;
 use crate::ops::NONE;
 use kernel::{Dur, IndexVec, Time, TimeSum};
 use nand::{Cause, Command, DieId, Each, OpView, Source, Verb, Waited};
@@ -79,8 +79,8 @@ impl Suspension {
 
     fn interrupts(&self, verb: Verb) -> bool {
         match verb {
-            Verb::Program => self.settings.operations != Interruptible::Erases,
-            Verb::Erase => self.settings.operations != Interruptible::Programs,
+            Verb::Program => self.settings.operations.programs(),
+            Verb::Erase => self.settings.operations.erases(),
             Verb::Read | Verb::Reprogram => false,
         }
     }

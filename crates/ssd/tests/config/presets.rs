@@ -78,8 +78,19 @@ fn the_chips_have_their_page_types() {
 
 /// Sections whose numbers describe a device. The other settings of a preset are a choice of
 /// experiment.
-const DEVICE: [&str; 8] =
-    ["geometry", "pages", "timing", "energy", "reliability", "measured", "ftl", "host"];
+const DEVICE: [&str; 11] = [
+    "geometry",
+    "pages",
+    "timing",
+    "energy",
+    "reliability",
+    "measured",
+    "ftl",
+    "host",
+    "link",
+    "controller",
+    "buffer",
+];
 
 #[test]
 fn every_number_of_a_preset_has_a_source() {
