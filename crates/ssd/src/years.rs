@@ -20,6 +20,11 @@ const PAGES: usize = 1 << 21;
 /// so a write amplification W is about W/b of itself below that of endless superblocks.
 const LARGE: u32 = 4096;
 
+/// The fewest spare superblocks, after the reserve, of a drive with smaller ones in its parts. The
+/// number of dies decides how early collection begins, by one or two superblocks, and write
+/// amplification is nearly the inverse of the spare (`docs/lifetime.md`).
+const SPARE: f64 = 50.0;
+
 impl Drive {
     /// The drive that is simulated to give years of this one. `unmodelled` is the reason for
     /// results without a model of its cells.
@@ -117,7 +122,7 @@ impl Drive {
         }
         let slots = self.geometry.data_slots_per_superblock() / together * left;
         // A stripe with parity lies on dies of one part.
-        let like = superblocks.parity() == 0 && slots >= LARGE;
+        let like = superblocks.parity() == 0 && slots >= LARGE && self.free_spare() >= SPARE;
         (together.is_multiple_of(left) && like).then_some(left)
     }
 

@@ -122,15 +122,14 @@ impl Work<'_> {
             );
             let label = "{ rate, command }, and `first` \"commands\"";
             self.fail(ConfigErrorKind::Conflict, message, &[(path, ""), ("timing.bus", label)]);
-        } else if cache != Cache::Reads
-            && keys.suspend.is_some_and(|s| s.operations.programs())
-        {
+        } else if cache != Cache::Reads && keys.suspend.is_some_and(|s| s.operations.programs()) {
             let message = format!(
                 "`{path}` \"{}\" keeps the data of the next program in the register that reads need \
                  while a program is interrupted",
                 cache.said(),
             );
-            let marks = [(path, "\"reads\""), ("timing.suspend.operations", "\"erases\" or \"none\"")];
+            let marks =
+                [(path, "\"reads\""), ("timing.suspend.operations", "\"erases\" or \"none\"")];
             self.fail(ConfigErrorKind::Conflict, message, &marks);
         }
     }

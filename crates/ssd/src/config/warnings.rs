@@ -147,6 +147,11 @@ impl Drive {
         (reserve(self.ftl.gc.stop) + kept) as f64
     }
 
+    /// Spare blocks of a plane beyond the reserve.
+    pub(crate) fn free_spare(&self) -> f64 {
+        self.spare_blocks() - self.reserved_blocks()
+    }
+
     /// The blocks of a plane of the included drive of this name.
     fn as_included(&self) -> Option<f64> {
         let text = presets::named(presets::presets(), &self.name)?;
