@@ -139,10 +139,16 @@ const SHAPES: [(&str, &[&str]); 6] = [
         "units",
         &["geometry.planes-per-die=2", "ftl.program-planes=2", "geometry.pages-per-block=24"],
     ),
-    ("superblocks", &["geometry.channels=4", "ftl.superblock=drive"]),
+    ("superblocks", &["geometry.channels=2", "ftl.superblock=drive", "geometry.pages-per-block=4"]),
     (
         "parity",
-        &["geometry.channels=4", "ftl.superblock=2", "ftl.parity=2", "ftl.gc.background-stop=4"],
+        &[
+            "geometry.channels=2",
+            "ftl.superblock=drive",
+            "ftl.parity=2",
+            "geometry.pages-per-block=8",
+            "ftl.gc.background-stop=4",
+        ],
     ),
 ];
 
