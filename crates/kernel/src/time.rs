@@ -24,6 +24,10 @@ impl Time {
     /// Later than every event.
     pub const MAX: Self = Self(u64::MAX);
 
+    /// The last instant of simulated time, 146 years after its start. It is so far from the end of
+    /// the numbers that nothing added to it overflows.
+    pub const LAST: Self = Self((1 << 62) - 1);
+
     /// The instant `ns` nanoseconds after the start.
     #[inline]
     pub const fn from_ns(ns: u64) -> Self {

@@ -22,7 +22,7 @@ const METADATA: &str = "floatgate";
 /// The most bytes of a read or a write. A trim may have up to 2^32 - 1.
 pub const LONGEST: u64 = 1 << 30;
 /// Simulated time ends before this, in ns: 146 years.
-pub const LATEST: u64 = 1 << 62;
+pub const LATEST: u64 = Time::LAST.as_ns() + 1;
 
 /// A request that a program submits.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

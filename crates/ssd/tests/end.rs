@@ -200,3 +200,35 @@ fn where_nothing_is_left_and_where_nobody_can_say() {
     assert_eq!(value["end"]["state"], "worn-out");
     assert!(value["end"]["work_left"].is_null() && value["checks"]["passed"].is_null());
 }
+
+/// A throttle that would hold writes back for longer than simulated time lasts ends the run with a
+/// result: the requests that are left are counted and named. With a target within simulated time
+/// all are served, at the target at the latest.
+#[test]
+fn where_simulated_time_ends_before_the_requests() {
+    const YEAR: u64 = 365 * 24 * 3600 * 1_000_000_000;
+    for (target, whole) in [("5y", true), ("100y", true), ("500y", false)] {
+        let policy = format!("policy throttle=static:target={target}");
+        let worn = drive(&[
+            "reliability.endurance=20",
+            "workload.requests=1500",
+            &policy,
+            "workload.read-share=0.2",
+            "host.queue-depth=8",
+        ]);
+        let value: Value = generate(&worn, "random-write");
+        let end = &value["end"];
+        assert!(count(&end["at_ns"]) < if whole { 101 * YEAR } else { 147 * YEAR }, "{target}");
+        let of = |what: &str| count(&value["checks"][what]);
+        let (came, served) = (of("requests_generated"), of("requests_served"));
+        if whole {
+            assert_eq!(end["state"], "completed", "{target}");
+            continue;
+        }
+        assert_eq!(end["state"], "out-of-time", "{target}");
+        assert!(end["work_left"].is_null() && value["checks"]["passed"].is_null());
+        let reason = end["reason"].as_str().expect("a reason");
+        assert!(reason.contains("146 years") && reason.contains("holds 8 of them"), "{reason}");
+        assert!(served > 0 && came == served + 8, "{came} came, {served} were served");
+    }
+}

@@ -56,7 +56,7 @@ def _moved(run: Result) -> float:
 
 
 def _worn_out(run: Result) -> float | None:
-    return None if run.end.state == "completed" else float(run.end.at_ns)
+    return None if run.end.state != "worn-out" else float(run.end.at_ns)
 
 
 HOST = (

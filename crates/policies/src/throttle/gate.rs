@@ -197,9 +197,8 @@ impl Throttle for Gate {
         // The machine does not know yet of the programs of this period: the charges represent them.
         let left = grant.bytes - self.charged - self.expected;
         let from = now.max(self.open);
-        // A delay may exceed the range of the clock, and nothing is held back beyond the target.
-        let last =
-            self.machine.regulator().map_or(Time::MAX, |_| Time::ZERO + self.settings.target);
+        // Nothing is held back beyond the target.
+        let last = Time::ZERO + self.settings.target;
         let later =
             |at: Time, ns: u64| Time::from_ns(at.as_ns().saturating_add(ns)).min(last.max(from));
         let mut entry = from;

@@ -26,7 +26,7 @@ impl<K: PolicyTypes> Sim<K> {
     ///
     /// The work never ends.
     pub fn work_off(&mut self) -> Option<WorkLeft> {
-        if self.worn_out_at().is_some() {
+        if self.cut_at().is_some() {
             return None;
         }
         let before = self.standing();

@@ -259,8 +259,8 @@ impl<K: PolicyTypes> Sim<K> {
             }
             let Some((now, actor)) = self.clock.next() else { return Turn::Idle };
             debug_assert!(now >= self.clock.now, "time runs backwards");
-            if now > self.watch.row_end() {
-                self.end_rows(now);
+            if now > self.watch.row_end() && self.end_rows(now) {
+                return Turn::Idle;
             }
             self.clock.now = now;
             self.requests.stats.events += 1;
@@ -440,8 +440,12 @@ impl<K: PolicyTypes> Sim<K> {
         if let Some(buffer) = &self.buffer {
             assert_within(buffer.port.busy_until(self.clock.now), self.clock.now, "port", 0);
         }
-        let ended = self.watch.worn_out_at.or(self.watch.over_at).is_some();
-        assert!(ended || self.is_empty(), "the run {}", self.describe_stall());
+        let over = self.watch.worn_out_at.or(self.watch.over_at).is_some();
+        if !over && self.clock.next().is_some_and(|(at, _)| at > Time::LAST) {
+            self.watch.out_of_time_at = Some(self.clock.now);
+            return;
+        }
+        assert!(over || self.is_empty(), "the run {}", self.describe_stall());
     }
 
     /// No request is inside, and no operation waits or runs.
@@ -480,6 +484,17 @@ impl<K: PolicyTypes> Sim<K> {
         self.watch.worn_out_at
     }
 
+    /// When the run ended although requests were inside, if it did: the drive's life ended, or the
+    /// next event would come after the last instant of simulated time.
+    pub fn cut_at(&self) -> Option<Time> {
+        self.watch.worn_out_at.or(self.watch.out_of_time_at)
+    }
+
+    /// Writes that the throttle holds back.
+    pub(crate) fn held_back(&self) -> usize {
+        self.waits.held_back()
+    }
+
     /// Time that all dies together were busy until now.
     pub(crate) fn die_time(&self) -> TimeSum {
         self.device.busy_until(self.clock.now)
@@ -490,7 +505,7 @@ impl<K: PolicyTypes> Sim<K> {
         self.requests.occupancy_until(self.clock.now)
     }
 
-    /// Requests still inside: at the end of a run none, unless the drive's life ended.
+    /// Requests still inside: at the end of a run none, unless it was cut ([`Sim::cut_at`]).
     #[inline]
     pub fn inside(&self) -> u32 {
         self.requests.inside()
@@ -507,22 +522,22 @@ impl<K: PolicyTypes> Sim<K> {
     }
 
     /// When the run was over: the last request was done, and so was the last program of the
-    /// buffer's data; or the drive's life ended. Everything is counted up to then.
+    /// buffer's data; or the run was cut. Everything is counted up to then.
     pub fn end(&self) -> Time {
-        self.worn_out_at().or(self.watch.over_at).unwrap_or(self.clock.now)
+        self.cut_at().or(self.watch.over_at).unwrap_or(self.clock.now)
     }
 
     /// How long it took to empty the write buffer after the last request was done; zero if the
-    /// drive's life ended first.
+    /// run was cut first.
     pub fn drain(&self) -> Dur {
         let ns = self.stats().emptied_ns.saturating_sub(self.stats().end_ns);
-        if self.worn_out_at().is_some() { Dur::ZERO } else { Dur::ns(ns) }
+        if self.cut_at().is_some() { Dur::ZERO } else { Dur::ns(ns) }
     }
 
     /// The evidence that the drive could not keep up with the arrivals, if it could not.
     pub fn overload(&self) -> Option<Overload> {
-        let lives = self.worn_out_at().is_none();
-        let feeder = self.feeder.as_ref().filter(|_| lives)?;
+        let whole = self.cut_at().is_none();
+        let feeder = self.feeder.as_ref().filter(|_| whole)?;
         feeder.overload(Time::from_ns(self.stats().end_ns))
     }
 

@@ -10,6 +10,7 @@ impl<K: PolicyTypes> Sim<K> {
     /// The throttle holds a write back until a time. Returns how long that is.
     #[cold]
     pub(super) fn hold_back(&mut self, mut request: Inside, until: Time) -> Dur {
+        let until = until.min(Time::LAST + Dur::ns(1));
         let delay = until - self.clock.now;
         request.throttle = delay.as_ns();
         let id = self.requests.add(request, self.clock.now);

@@ -313,6 +313,11 @@ impl Waits {
         first
     }
 
+    /// Requests that the throttle holds back.
+    pub(crate) fn held_back(&self) -> usize {
+        self.held.len()
+    }
+
     /// The request that goes first, and the time of the next one.
     pub(crate) fn release_held(&mut self) -> (Option<u32>, Option<Time>) {
         let first = self.held.pop().map(|Reverse((_, _, request))| request);

@@ -17,6 +17,8 @@ use nand::{BlockId, Source};
 pub(super) struct RunWatch {
     /// When the drive's life ended, because too many blocks were retired.
     pub(super) worn_out_at: Option<Time>,
+    /// The last event, if the next one would come after the last instant of simulated time.
+    pub(super) out_of_time_at: Option<Time>,
     /// When no more requests could come and all requests of the host were done.
     pub(super) over_at: Option<Time>,
     /// The counts of the FTL at intervals of requests.
@@ -24,7 +26,7 @@ pub(super) struct RunWatch {
     /// Present until a read meets a page that was programmed in this run.
     pub(super) unmet: Option<Fresh>,
     recorder: Option<Box<Recorder>>,
-    /// The last instant of the recorder's current row; never, if there is no recorder.
+    /// The last instant of the recorder's current row; that of simulated time, if there is none.
     row_end: Time,
 }
 
@@ -32,11 +34,12 @@ impl RunWatch {
     pub(super) fn new<K: PolicyTypes>(ftl: &Ftl<K>) -> Self {
         Self {
             worn_out_at: None,
+            out_of_time_at: None,
             over_at: None,
             course: RunCourse::new(),
             unmet: Some(Fresh::since(ftl)),
             recorder: None,
-            row_end: Time::MAX,
+            row_end: Time::LAST,
         }
     }
 
@@ -50,7 +53,7 @@ impl RunWatch {
     ) {
         let mut recorder = Recorder::new(recording, sink, flows);
         recorder.begin(drive_view, ftl);
-        self.row_end = recorder.row_end();
+        self.row_end = recorder.row_end().min(Time::LAST);
         self.recorder = Some(Box::new(recorder));
     }
 
@@ -91,24 +94,29 @@ pub(super) fn drive_view<'a>(
 }
 
 impl<K: PolicyTypes> Sim<K> {
-    /// Ends the rows of the series that are over before `now`.
+    /// Ends the rows of the series that are over before `now`. Returns whether `now` is after the
+    /// last instant of simulated time.
     #[cold]
-    pub(super) fn end_rows(&mut self, now: Time) {
+    pub(super) fn end_rows(&mut self, now: Time) -> bool {
+        if now > Time::LAST {
+            return true;
+        }
         while now > self.watch.row_end {
-            let Some(recorder) = &mut self.watch.recorder else { return };
+            let Some(recorder) = &mut self.watch.recorder else { break };
             recorder.end_row(
                 &drive_view(&self.requests, &self.waits, &self.device, self.watch.row_end),
                 &self.ftl,
             );
             recorder.pass_quiet(now);
-            self.watch.row_end = recorder.row_end();
+            self.watch.row_end = recorder.row_end().min(Time::LAST);
         }
+        false
     }
 
     /// Hands over the end of the record.
     pub(crate) fn end_record(&mut self) -> Result<(), Interrupted> {
         let Some(recorder) = self.watch.recorder.take() else { return Ok(()) };
-        self.watch.row_end = Time::MAX;
+        self.watch.row_end = Time::LAST;
         if recorder.finish(
             &drive_view(&self.requests, &self.waits, &self.device, self.clock.now),
             &self.ftl,

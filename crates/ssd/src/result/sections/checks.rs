@@ -35,17 +35,17 @@ table! {
         /// The deviation from Little's law, which counts waiting requests apart from latencies. Null
         /// for a run without requests that took time.
         little_law_error: Option<f64>, "share";
-        /// `true`. Null for a drive whose life ended amid requests, where some laws do not apply.
+        /// `true`. Null for a run that ended amid requests, where some laws do not apply.
         passed: Option<bool>;
     }
 }
 
 /// The conservation laws. A broken one is a bug of ours, and there is no result. Some laws do not
-/// apply to a drive whose life ended amid requests, so its result does not claim them.
+/// apply to a run that ended amid requests, so its result does not claim them.
 pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, counts, stats, sim) = (e.drive, e.counts, e.stats, e.sim);
     let inside = u64::from(sim.inside());
-    let ended = sim.worn_out_at().is_some();
+    let ended = sim.cut_at().is_some();
     let ftl = sim.ftl();
     let programs = counts.program.total();
     let moves = counts.host_pages + counts.moved.total();

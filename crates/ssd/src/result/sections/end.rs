@@ -6,6 +6,7 @@ use crate::result::evidence::Evidence;
 use crate::result::shape::table;
 use crate::sim::WorkLeft;
 use ftl::PolicyTypes;
+use kernel::Time;
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "How and when the run ended. It ends with the last request, or with the last program of the \
@@ -18,14 +19,15 @@ pub(crate) type Section = EndOfRun;
 table! {
     /// The end of a run.
     struct EndOfRun {
-        /// `completed`, or `worn-out` for a drive whose life ended.
+        /// `completed`; `worn-out` for a drive whose life ended; or `out-of-time` if simulated time
+        /// ended first, 146 years after the start.
         state: &'static str;
         /// The time of the end.
         at_ns: u64, "ns";
-        /// The reason why the life of the drive ended. Null for a completed run.
+        /// The reason why the run ended before all requests were done. Null for a completed run.
         reason: Option<String>;
         /// The work that the drive still had to do, measured by doing it. No other number of the
-        /// result includes it. Null for a drive whose life ended.
+        /// result includes it. Null unless the run was completed.
         work_left: Option<LeftToDo>, later null;
     }
 }
@@ -51,11 +53,26 @@ impl LeftToDo {
 
 /// The remaining work is added once the drive has done it.
 pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
-    let (state, at_ns, reason) = match e.sim.worn_out_at() {
-        None => ("completed", e.end_ns(), None),
-        Some(at) => ("worn-out", at.as_ns(), Some(why(e))),
+    let (state, reason) = match (e.sim.worn_out_at(), e.sim.cut_at()) {
+        (Some(_), _) => ("worn-out", Some(why(e))),
+        (None, Some(_)) => ("out-of-time", Some(why_out_of_time(e))),
+        (None, None) => ("completed", None),
     };
+    let at_ns = e.sim.cut_at().map_or_else(|| e.end_ns(), Time::as_ns);
     EndOfRun { state, at_ns, reason, work_left: None }
+}
+
+/// Why the requests that remain are not served.
+fn why_out_of_time<K: PolicyTypes>(e: &Evidence<'_, K>) -> String {
+    let inside = e.sim.inside();
+    let held = match e.sim.held_back() {
+        0 => String::new(),
+        held => format!(", and the throttle holds {held} of them back until then"),
+    };
+    format!(
+        "the next event would come more than 146 years after the start, where simulated time \
+         ends; {inside} requests are not done{held}"
+    )
 }
 
 /// Why the life of the drive ended.
