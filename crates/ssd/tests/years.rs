@@ -86,8 +86,8 @@ fn large_superblocks_are_divided_with_the_drive() {
     }
 }
 
-/// A superblock of few mapping units, of few spare ones, or with parity is not made smaller: the
-/// part is half of the drive with two dies in a superblock, and all of it with four.
+/// A superblock of few mapping units is not made smaller, nor is one of few spare ones or with
+/// parity. The part is half of the drive with two dies in a superblock, and all of it with four.
 #[test]
 fn superblocks_of_few_units_or_few_spare_ones_or_with_parity_are_not_divided() {
     let few = &["geometry.pages-per-block=32", "geometry.blocks-per-plane=320"][..];
