@@ -221,7 +221,17 @@ impl<K: PolicyTypes> Ftl<K> {
     /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh.
     /// Everything that a saved state does not contain ([`Ftl::save`]) is reset here. So a run does
     /// not depend on whether its first state was computed or loaded.
-    pub fn begin_run(&mut self, mut policies: Policies<K>) {
+    pub fn begin_run(&mut self, policies: Policies<K>) {
+        self.restart(policies, true);
+    }
+
+    /// The same amid preconditioning, whose cycles wear nothing out: it goes on as from a saved
+    /// state.
+    pub fn begin_afresh(&mut self, policies: Policies<K>) {
+        self.restart(policies, false);
+    }
+
+    fn restart(&mut self, mut policies: Policies<K>, ages: bool) {
         assert!(self.running_jobs() == 0, "preconditioning left jobs behind");
         assert!(
             self.buffered.iter().all(ProgramBuffer::is_empty),
@@ -244,7 +254,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         self.victims = Victims::new(&self.config);
         self.host_pages = 0;
-        self.space.begin_run();
+        self.space.restart(ages);
         self.reads.begin_run();
         self.levels = PageLevels::new(
             geometry.pages(),

@@ -655,7 +655,7 @@ impl<K: PolicyTypes> Checkpoints<K> for Unfinished<'_, K> {
         if let Some(standing) = AgeingState::read(&mut *kept)
             && ftl.restore(&mut *kept).is_ok()
         {
-            ftl.begin_run((self.policies)());
+            ftl.begin_afresh((self.policies)());
             return Some(standing);
         }
         *ftl = (self.empty)();
@@ -668,7 +668,7 @@ impl<K: PolicyTypes> Checkpoints<K> for Unfinished<'_, K> {
             ftl.save(to)
         });
         // So that it continues exactly as if it had been read from the cache.
-        ftl.begin_run((self.policies)());
+        ftl.begin_afresh((self.policies)());
     }
 }
 

@@ -228,3 +228,20 @@ fn an_interrupted_ageing_is_resumed() {
     }
     assert!(resumed >= 4, "{resumed} of five were resumed behind their beginning");
 }
+
+/// Cycles of preconditioning wear nothing out, however often an ageing is kept on the way.
+#[test]
+fn no_block_is_retired_before_the_run() {
+    for age in ["random", "workload"] {
+        let age = format!("precondition.age={age}");
+        let own =
+            ["reliability.endurance=2", "workload.read-share=1.0", "workload.requests=100", &age];
+        let mut drive = aged(&own.map(str::to_owned));
+        drive.checkpoint = 2_000;
+        for cache in [&mut NoCache as &mut dyn StateCache, &mut Memory::default()] {
+            let value = run_with(&drive, generator(&drive, "zipf").unwrap(), cache);
+            assert_eq!(value["capacity"]["bad_blocks"], 0, "{age}");
+            assert_eq!(value["end"]["state"], "completed", "{age}");
+        }
+    }
+}

@@ -117,14 +117,14 @@ impl<S: Store> Space<S> {
         space
     }
 
-    /// Counts, debts and wear are forgotten; blocks age from now on.
-    pub(crate) fn begin_run(&mut self) {
+    /// Counts, debts and wear are forgotten. Blocks age from now on, if they are to.
+    pub(crate) fn restart(&mut self, ages: bool) {
         self.counts = Counts::default();
         self.array.reset_wear();
         self.freed = false;
         self.charged.fill(0);
         self.marked_bad.clear();
-        self.ages = self.endurance > 0;
+        self.ages = ages && self.endurance > 0;
     }
 
     #[inline]
