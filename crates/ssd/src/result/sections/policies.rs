@@ -79,7 +79,7 @@ fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> M
         Family::Separation if name != Family::Separation.default() => {
             put("placed", counts.host_pages);
             put("diverted", counts.diverted);
-            put("streams", e.sim.ftl().streams().count() as u64);
+            put("streams", e.sim.ftl().policies.separation.streams().len() as u64);
             for (name, pages) in by_name(e) {
                 put(&format!("{name}_host_pages"), pages.host);
                 put(&format!("{name}_moved_in"), pages.moved_in);

@@ -156,8 +156,9 @@ def _formula(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _schemes(evidence: Evidence) -> list[str]:
-    """The schemes, in the order of the file."""
-    return [*dict.fromkeys(taken.names["separation"] for taken in evidence.runs)]
+    """The schemes, in the order of the file. A run that stands for two has both names."""
+    labels = (taken.names["separation"] for taken in evidence.runs)
+    return [*dict.fromkeys(name for label in labels for name in label.split(" = "))]
 
 
 def _settings(evidence: Evidence) -> list[tuple[str, str]]:

@@ -59,7 +59,7 @@ def eight_classes(draw: Generator) -> Writes:
 
 
 def zipf(draw: Generator) -> Writes:
-    """Zipf 1.0 over all pages in random order. Each class has an eighth of the writes."""
+    """Zipf 1.0 over all pages in random order. Each class has about an eighth of the writes."""
     weights = 1 / np.arange(1, SPAN + 1)
     below = np.cumsum(weights) / weights.sum()
     ranks = np.searchsorted(below, draw.random(PASSES * SPAN))
