@@ -50,6 +50,13 @@ VICTIMS: dict[str, dict[str, Worth]] = {
 class Store:
     """Segments of one size. While too much of the closed ones is garbage, a write collects one."""
 
+    draw: random.Random
+    clock: int
+    closings: int
+    valid: list[int]
+    closed_at: list[int]
+    last_write: list[int]
+
     def __init__(
         self, pages: int, slots: int, scheme: str, garbage: float, worth: Worth, tie: str
     ) -> None:
