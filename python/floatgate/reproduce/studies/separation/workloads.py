@@ -16,9 +16,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-import floatgate
 from floatgate.engine import InputError
 from floatgate.workloads.catalogue import traces as known_traces
+from floatgate.workloads.convert import convert
 
 Pages = NDArray[np.int64]
 
@@ -167,7 +167,7 @@ def _page_writes(workload: str, folders: tuple[str, ...]) -> Pages:
 
     with tempfile.TemporaryDirectory(prefix="floatgate-separation-") as scratch:
         table = Path(scratch) / "trace.parquet"
-        floatgate.convert(workload, table, traces=folders)
+        convert(workload, table, traces=folders)
         writes = pl.read_parquet(table).filter(pl.col("op").cast(pl.String).str.contains("write"))
     first = (writes["offset"] // PAGE).to_numpy().astype(np.int64)
     end = ((writes["offset"] + writes["size"] + PAGE - 1) // PAGE).to_numpy().astype(np.int64)
