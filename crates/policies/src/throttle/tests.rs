@@ -3,9 +3,10 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use super::*;
-use ftl::Life;
-use kernel::{Dur, Rng};
+use ftl::{Life, Lpn, Watch};
+use kernel::{Dur, Rng, Time};
 use nand::physics::Recovery;
+use nand::{Level, Ppn, Source, Tag};
 
 const MB: f64 = 1e6;
 
@@ -835,5 +836,54 @@ fn longer_steps_are_of_the_same_life() {
         }
         let bytes = |s: &Settings| s.machine(&page).grant().bytes / s.period.as_secs_f64();
         near(bytes(&coarse), bytes(&fine));
+    }
+}
+
+/// A write that arrives after the target is not held back, and none is held back beyond it, for
+/// any demand.
+#[test]
+fn nothing_is_throttled_after_the_target() {
+    let life = Life {
+        raw_bytes: 64 << 12,
+        page_bytes: 4096,
+        cycles: 3,
+        recovery: Recovery::FITTED,
+        pushes_back: true,
+    };
+    let target = Dur::secs(400);
+    let last = Time::ZERO + target;
+    for pushes_back in [true, false] {
+        let rated = CountedRecovery::Rated;
+        for pace in [ThrottlePace::Fixed, ThrottlePace::Dynamic { cells: rated, rules: rules(400) }]
+        {
+            let mut gate = Gate::new(Settings { target, period: Dur::secs(1), pace });
+            gate.learn_life(&Life { pushes_back, ..life });
+            // Ten times what the drive endures.
+            let (mut held, mut latest) = (0, Time::ZERO);
+            let mut outside = std::collections::VecDeque::new();
+            for n in 0..1_920_u64 {
+                let now = Time::ZERO + Dur::ms(100 * n);
+                while let Some(at) = outside.pop_front_if(|at| *at <= now) {
+                    let host = Tag::of(Source::Host);
+                    gate.on_program(
+                        Lpn::from_u32(0),
+                        Ppn::from_u32(0),
+                        Level::MediumCost,
+                        host,
+                        at,
+                    );
+                }
+                let entry = gate.admit(now, 4096);
+                outside.push_back(entry);
+                assert!(entry >= now && entry <= last, "{n}: {entry:?}");
+                held += u64::from(entry > now);
+                latest = latest.max(entry);
+            }
+            assert!(held > 1_000 && latest == last, "{held} were held back, until {latest:?}");
+            for n in 0..100 {
+                let now = last + Dur::ms(n);
+                assert_eq!(gate.admit(now, 4096), now);
+            }
+        }
     }
 }

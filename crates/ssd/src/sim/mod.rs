@@ -250,11 +250,8 @@ impl<K: PolicyTypes> Sim<K> {
             }
             let Some((now, actor)) = self.clock.next() else { return Turn::Idle };
             debug_assert!(now >= self.clock.now, "time runs backwards");
-            if now > self.watch.row_end() {
-                if now > Time::LAST {
-                    return Turn::Idle;
-                }
-                self.end_rows(now);
+            if now > self.watch.row_end() && self.end_rows(now) {
+                return Turn::Idle;
             }
             self.clock.now = now;
             self.requests.stats.events += 1;

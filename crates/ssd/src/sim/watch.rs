@@ -94,11 +94,15 @@ pub(super) fn drive_view<'a>(
 }
 
 impl<K: PolicyTypes> Sim<K> {
-    /// Ends the rows of the series that are over before `now`.
+    /// Ends the rows of the series that are over before `now`. Returns whether `now` is after the
+    /// last instant of simulated time.
     #[cold]
-    pub(super) fn end_rows(&mut self, now: Time) {
+    pub(super) fn end_rows(&mut self, now: Time) -> bool {
+        if now > Time::LAST {
+            return true;
+        }
         while now > self.watch.row_end {
-            let Some(recorder) = &mut self.watch.recorder else { return };
+            let Some(recorder) = &mut self.watch.recorder else { break };
             recorder.end_row(
                 &drive_view(&self.requests, &self.waits, &self.device, self.watch.row_end),
                 &self.ftl,
@@ -106,6 +110,7 @@ impl<K: PolicyTypes> Sim<K> {
             recorder.pass_quiet(now);
             self.watch.row_end = recorder.row_end().min(Time::LAST);
         }
+        false
     }
 
     /// Hands over the end of the record.
