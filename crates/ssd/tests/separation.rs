@@ -801,7 +801,8 @@ fn counted(value: &serde_json::Value, what: &str) {
     }
     let written = number(&value["policies"]["placement"]["counters"]["placed"]);
     let urgent = value["policies"]["order"]["name"] == "priority";
-    assert!(sum("_host_pages") == written || urgent, "{what}: {counters:?} of {written}");
+    let whole = (sum("_host_pages") - written).abs() < 0.5;
+    assert!(whole || urgent, "{what}: {counters:?} of {written}");
     let moved: f64 = value["flash"]["program"]
         .as_object()
         .expect("an object")
