@@ -41,6 +41,7 @@ DOCUMENTS = {
     "Characterizing flash memory (Grupp et al., MICRO 2009)": ("chips", "physics", "mango", "wom"),
     "Program and erase suspension (Wu and He, FAST 2012)": ("suspend",),
     "Laws of garbage collection": ("gc-laws",),
+    "Separation of data": ("separation",),
 }
 
 

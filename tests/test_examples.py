@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import floatgate as fg
 from conftest import Floatgate
+from floatgate.policy import NewPage
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "scripts"))
@@ -104,10 +106,57 @@ def test_the_fastest_of_three_drives_is_as_late_as_they_are_together(
     assert "of the fastest of three" in capsys.readouterr().out
 
 
+SMALL: dict[str, Any] = {
+    "geometry.channels": 1,
+    "geometry.chips-per-channel": 1,
+    "geometry.planes-per-die": 1,
+    "geometry.blocks-per-plane": 96,
+    "geometry.pages-per-block": 32,
+    "ftl.spare-factor": 0.22,
+    "precondition.fill": "full",
+}
+"""A plane of 2396 pages of data. Its first tenth has nine tenths of the writes."""
+HOT, REQUESTS = 2396 // 10, 30_000
+
+
+@pytest.mark.parametrize(("name", "streams"), [("warcip.Warcip", 6), ("fadac.Fadac", 4)])
+def test_schemes_in_python_separate_hot_and_cold(
+    name: str, streams: int, examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(examples)
+    module, scheme = name.split(".")
+    own: Any = getattr(import_module(module), scheme)
+    writes: list[tuple[int, int]] = []
+
+    class Watched(own):  # type: ignore[misc]
+        def on_placed(self, page: NewPage, stream: int) -> None:
+            super().on_placed(page, stream)
+            writes.append((page.lpn, stream))
+
+    def run(separation: Any) -> fg.Result:
+        more = {"workload.hot-data": 0.1, "workload.hot-writes": 0.9}
+        settings = SMALL | more | {"workload.requests": REQUESTS}
+        return fg.run("agcr", "hot-cold", set=settings, policy={"separation": separation}, seed=1)
+
+    found, plain = run(Watched()), run("sepgc")
+    assert found.waf_pages < 0.99 * plain.waf_pages, "blocks of hot pages empty"
+    assert found.policies.separation.counters.streams == streams
+    # The last half is learned: hot pages go to hotter streams, which have the lower numbers.
+    late = np.array(writes[-REQUESTS // 2 :])
+    hot = late[:, 0] < HOT
+    assert 0.85 < hot.mean() < 0.95
+    assert late[hot, 1].mean() + 0.5 < late[~hot, 1].mean()
+
+
+@pytest.mark.parametrize("name", ["warcip", "fadac"])
+def test_schemes_in_python_are_short(name: str) -> None:
+    assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) <= 60
+
+
 def test_the_list_of_examples_is_whole() -> None:
     text = (EXAMPLES / "README.md").read_text()
     names = sorted(
         path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".toml", ".ipynb")
     )
-    assert len(names) == 5
+    assert len(names) == 7
     assert all(f"]({name})" in text for name in names)

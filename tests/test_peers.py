@@ -1,5 +1,6 @@
 """`make bench-peers`: the files of others, their contents, a run beside a program that counts."""
 
+import random
 import stat
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from floatgate.migrate.convert import check, convert
 
 sys.path.append(str(Path(__file__).parent.parent / "scripts"))
 
-from peers import answers, files, run
+from peers import answers, files, plain, run, separation
 from peers.answers import Counts
 
 
@@ -146,3 +147,30 @@ def test_what_runs_is_the_least_of_processor_time() -> None:
     line, wrong = run.row(job, took, [*took, "not taking part"])
     assert line == "| a job | 2 | 0.20 s | 4.00 s (**20.0 x**) | - |  |"
     assert wrong == ["a job, SSDSim: it stood still"]
+
+
+def test_plain_loops_move_nothing_in_order_and_differ_by_ties_at_random() -> None:
+    in_order = [*range(400)] * 5
+    draw = random.Random(3)
+    at_random = [*range(400), *(draw.randrange(400) for _ in range(8000))]
+    for scheme in plain.SCHEMES:
+        for victim, ages in plain.VICTIMS.items():
+            found = plain.spread(in_order, 20, scheme, victim, 0.15)
+            assert len(found) == len(ages) * len(plain.TIES)
+            assert set(found.values()) == {1.0}, "a segment empties before it is the best victim"
+    found = plain.spread(at_random, 20, "NoSep", "Greedy", 0.15)
+    # A victim has at most as many valid pages as the mean segment, of which 15 % are garbage.
+    assert all(1 < waf < 1 / 0.15 for waf in found.values())
+    assert len(set(found.values())) > 1
+
+
+def test_a_difference_is_explained_by_a_spread_that_has_both(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert separation.compared("near", 2.0, 2.01)
+    assert not separation.compared("far", 2.0, 2.1)
+    assert separation.compared("explained", 2.0, 2.1, lambda: (1.99, 2.1))
+    assert not separation.compared("too narrow", 2.0, 2.1, lambda: (2.07, 2.1))
+    assert not separation.compared("no loops", 2.0, 2.1, lambda: ())
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.count("plain loops") for line in lines] == [0, 0, 1, 1, 0]

@@ -46,3 +46,14 @@ pub struct Counts {
     /// Victims chosen in place of the policy, after it chose nothing but full blocks.
     pub overridden: u64,
 }
+
+/// The pages of one stream of a separation policy.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct StreamPages {
+    /// Pages of the host that were written to it.
+    pub host: u64,
+    /// Pages that moved into its blocks, from any stream.
+    pub moved_in: u64,
+    /// Pages that moved out of its blocks, to any stream.
+    pub moved_out: u64,
+}

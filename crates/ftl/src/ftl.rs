@@ -15,9 +15,9 @@ pub use separate::stream_slots;
 use crate::columns::{Ages, PageLevels, Reads};
 use crate::space::{Demands, Space};
 use crate::{
-    Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, Interests, Lpn, Map, Order,
+    Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, HostTag, Interests, Lpn, Map, Order,
     PageChoice, Placement, Policies, PolicyTypes, ProgramBuffer, RESERVE, ReadDisturb, Separation,
-    StreamId, StreamSpec, Watch, Wear,
+    StreamId, StreamPages, StreamSpec, Watch, Wear,
 };
 use job::{GcPace, Jobs, Victims};
 use nand::{Array, Each, FlashBlocks, Geometry, PlaneId, Store};
@@ -63,9 +63,11 @@ pub struct Ftl<K: PolicyTypes> {
     pub(crate) ages: Ages,
     /// The placement handles, if the drive has some.
     pub(crate) handles: Option<Box<Handles>>,
+    /// The pages of each stream, if the separation policy is asked anything.
+    by_stream: Vec<StreamPages>,
     /// The pages that were written before the run and are not in flash yet, with their data. There is
     /// one buffer if a page may go to any plane, and otherwise one for each plane.
-    pub(crate) buffered: Vec<ProgramBuffer<Lpn, <K::Store as Store>::Page>>,
+    pub(crate) buffered: Vec<ProgramBuffer<Lpn, (HostTag, <K::Store as Store>::Page)>>,
 }
 
 impl<K: PolicyTypes> Ftl<K> {
@@ -109,7 +111,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 || (geometry.sets() == 1 && !geometry.superblocks().are_blocks()),
             garbage: 0.0,
             least_worn: false,
-            notes_writes: separation.follows,
+            notes_writes: separation.counts,
             separation,
         };
         let mut array = Array::new(geometry, config.layouts.clone());
@@ -136,6 +138,7 @@ impl<K: PolicyTypes> Ftl<K> {
             ],
             handles: None,
             ages: Ages::new(answers.separation.follows, config.logical_pages),
+            by_stream: vec![StreamPages::default(); policies.separation.streams().len()],
             answers,
             policies,
             config,
@@ -254,6 +257,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         self.victims = Victims::new(&self.config);
         self.host_pages = 0;
+        self.by_stream.fill(StreamPages::default());
         self.space.restart(ages);
         self.reads.begin_run();
         self.levels = PageLevels::new(

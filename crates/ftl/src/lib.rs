@@ -25,7 +25,7 @@ mod small;
 pub use crate::ftl::{Ftl, HandleCounts, HandleEvents, Handles, Job, JobId, Next, stream_slots};
 pub use ask::*;
 pub use config::{Config, GcMarks};
-pub use counts::Counts;
+pub use counts::{Counts, StreamPages};
 pub use map::{Lpn, Map};
 pub use nand::{OpKind, OpView, Waited};
 pub use plan::*;

@@ -24,7 +24,7 @@ from floatgate.reproduce.claims import (
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 from floatgate.runs.workers.pool import cores
-from floatgate.workloads.catalogue import Folders
+from floatgate.workloads.catalogue import Folders, trace_folders
 from floatgate.workloads.catalogue import traces as known_traces
 from floatgate.workloads.describe import Description, describe
 
@@ -107,6 +107,11 @@ class Study:
     def policy(self, text: str) -> str:
         """The policy that is run where the study asks for this one."""
         return self._policies.get(text, text)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders of traces; those of the environment if none were given."""
+        return tuple(trace_folders(self._traces))
 
     def others(self) -> dict[str, str]:
         """The traces at hand that have no name in the catalogue: their paths by file names."""

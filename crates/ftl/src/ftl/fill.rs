@@ -178,7 +178,7 @@ impl<K: PolicyTypes> Ftl<K> {
         if self.answers.separation.hosts > 1 && !self.buffered[at].has(lpn) {
             self.forget_buffered(lpn);
         }
-        let known = self.buffered[at].write(lpn, data);
+        let known = self.buffered[at].write(lpn, (host, data));
         let flushed =
             known.is_some() || !self.buffered[at].fills(unit) || self.flush_buffered(at, now);
         if !flushed {
@@ -221,11 +221,12 @@ impl<K: PolicyTypes> Ftl<K> {
         });
         if let Some(Some((first, block, slot))) = given {
             if self.answers.notes_writes {
-                let pages = buffer.pages().map(|lpn| (lpn, HostTag::default()));
+                let pages = buffer.entries().map(|(lpn, (host, _))| (*lpn, *host));
                 self.note_write(block, slot, pages, now);
             }
             self.bind_unit(buffer.pages(), block, slot, now);
-            self.unit_done(first, buffer.take(self.space.unit()), tag, now);
+            let pages = buffer.take(self.space.unit()).map(|(lpn, (_, data))| (lpn, data));
+            self.unit_done(first, pages, tag, now);
             self.settle_parity(now);
             if self.has_ready() {
                 self.settle(now);

@@ -6,10 +6,11 @@
 //! serves them first, and plans of policies may name streams of their own.
 
 use crate::{
-    Dest, Ftl, HostTag, Lpn, PageCtx, PolicyTypes, Separation, StreamClass, StreamId, StreamSpec,
+    Dest, Ftl, HostTag, Lpn, PageCtx, PolicyTypes, Separation, StreamClass, StreamId, StreamPages,
+    StreamSpec,
 };
 use kernel::{Prio, Time};
-use nand::{BlockId, Geometry, Source, Tag};
+use nand::{BlockId, Geometry, Ppn, Source, Tag};
 
 /// The place of a stream of another family.
 const NO_PLACE: u8 = u8::MAX;
@@ -32,6 +33,8 @@ pub(crate) struct Separated {
     pub(crate) follows: bool,
     /// It may protect streams from collection.
     pub(crate) protects: bool,
+    /// It is asked anything, so pages are counted by stream.
+    pub(crate) counts: bool,
     /// Free blocks of each plane that collection needs beside the first of its reserve.
     pub(crate) more_reserve: usize,
 }
@@ -87,10 +90,13 @@ impl Separated {
         for (place, id) in (0..).zip(&ids) {
             places[id.index()] = place;
         }
+        let asks_host = hosts > 1 || follows;
+        let asks_moves = moves > 1 || follows || gc.is_some();
         Self {
             hosts,
-            asks_host: hosts > 1 || follows,
-            asks_moves: moves > 1 || follows || gc.is_some(),
+            asks_host,
+            asks_moves,
+            counts: asks_host || asks_moves,
             more_reserve: more_reserve(&specs, isolates, geometry),
             ids,
             places,
@@ -200,9 +206,13 @@ impl<K: PolicyTypes> Ftl<K> {
         now: Time,
     ) {
         let (mut prio, mut count) = (Prio::Normal, 0);
+        let place = self.place_of(block);
         for (lpn, host) in pages {
             count += 1;
             prio = prio.max(host.prio);
+            if let Some(place) = place {
+                self.by_stream[place].host += 1;
+            }
             if self.answers.separation.follows {
                 self.note_placed(lpn, block, host, now);
             }
@@ -215,6 +225,32 @@ impl<K: PolicyTypes> Ftl<K> {
             self.jobs.garbage_due.set(plane.as_u32() as usize);
             self.jobs.collect(plane, Source::Host, prio);
         }
+    }
+
+    /// The place of a block's stream in the policy's list.
+    fn place_of(&self, block: BlockId) -> Option<usize> {
+        let stream = self.space.blocks.stream(block);
+        self.answers.separation.place_of(stream).map(usize::from)
+    }
+
+    /// A page has moved.
+    #[cold]
+    pub(crate) fn count_moved(&mut self, from: Ppn, to: Ppn) {
+        let [from, to] = [from, to].map(|ppn| self.place_of(self.space.geometry.block_of(ppn)));
+        if let Some(place) = from {
+            self.by_stream[place].moved_out += 1;
+        }
+        if let Some(place) = to {
+            self.by_stream[place].moved_in += 1;
+        }
+    }
+
+    /// The streams of the separation policy with their pages since the run began. Empty if the policy
+    /// is never asked, because it has one stream of the host and one of moves.
+    pub fn streams(&self) -> impl Iterator<Item = (StreamSpec, StreamPages)> {
+        let specs = self.policies.separation.streams();
+        let counts = self.answers.separation.counts;
+        specs.into_iter().zip(self.by_stream.iter().copied()).filter(move |_| counts)
     }
 
     /// A page of the host has a slot in a block.

@@ -414,6 +414,11 @@ impl<K: PolicyTypes> Ftl<K> {
         job.after = After::Nothing;
         let (tag, mut flushed) = (job.tag, std::mem::take(&mut job.buffer.flushed));
         self.jobs.counts.moved[tag.source] += flushed.len() as u64;
+        if self.answers.separation.counts {
+            for (_, from, _) in &flushed {
+                self.count_moved(*from, to);
+            }
+        }
         self.space.pad(flushed.len() as u32, tag.source);
         self.unit_done(to, flushed.drain(..).map(|(lpn, _, data)| (lpn, data)), tag, now);
         self.jobs.get_mut(id).buffer.flushed = flushed;

@@ -341,8 +341,11 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.unpin(first);
                 self.place_page(id, (tag, plane, copyback), first, to, data, now)
             }
-            After::Moved { lpn, data, .. } => {
+            After::Moved { lpn, from, data } => {
                 self.jobs.counts.moved[tag.source] += 1;
+                if self.answers.separation.counts {
+                    self.count_moved(from, first);
+                }
                 self.program_done(lpn, first, data, tag, now);
                 None
             }

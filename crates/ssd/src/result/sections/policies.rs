@@ -4,7 +4,7 @@ use super::SectionAbout;
 use crate::result::evidence::Evidence;
 use crate::result::names::FamilyNames;
 use crate::result::shape::{EachName, table};
-use ftl::{Cost, PolicyTypes, ReadDisturb, Separation, Throttle};
+use ftl::{Cost, PolicyTypes, ReadDisturb, Separation, StreamPages, Throttle};
 use nand::Source;
 use policies::Family;
 use serde_json::{Map, Value as Json, json};
@@ -79,6 +79,12 @@ fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> M
         Family::Separation if name != Family::Separation.default() => {
             put("placed", counts.host_pages);
             put("diverted", counts.diverted);
+            put("streams", e.sim.ftl().policies.separation.streams().len() as u64);
+            for (name, pages) in by_name(e) {
+                put(&format!("{name}_host_pages"), pages.host);
+                put(&format!("{name}_moved_in"), pages.moved_in);
+                put(&format!("{name}_moved_out"), pages.moved_out);
+            }
         }
         Family::Placement => {
             put("placed", counts.host_pages);
@@ -104,6 +110,23 @@ fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> M
         | Family::Arbitration => {}
     }
     counters
+}
+
+/// The pages of a separation policy's streams, by name: those of one name, as for a hint, together.
+fn by_name<K: PolicyTypes>(e: &Evidence<'_, K>) -> Vec<(String, StreamPages)> {
+    let mut all: Vec<(String, StreamPages)> = Vec::new();
+    for (spec, pages) in e.sim.ftl().streams() {
+        let name = spec.name.replace('-', "_");
+        match all.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => {
+                sum.host += pages.host;
+                sum.moved_in += pages.moved_in;
+                sum.moved_out += pages.moved_out;
+            }
+            None => all.push((name, pages)),
+        }
+    }
+    all
 }
 
 fn dram_bytes<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family) -> u64 {

@@ -1,0 +1,142 @@
+"""A log-structured store as a plain loop, with the choices in which equal rules still differ.
+
+Two simulators with one rule may choose differently among victims of equal worth, and may count the
+age of a segment in other units. The loop gives the write amplification under each of these choices,
+so their spread says how much of a difference they explain. It shares nothing with the engine.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from math import inf, sqrt
+
+Worth = Callable[["Store", int], float]
+
+TIES: dict[str, Callable[[Store, int], float]] = {
+    "oldest": lambda store, segment: -store.closed_at[segment],
+    "youngest": lambda store, segment: store.closed_at[segment],
+    "lowest address": lambda _, segment: -segment,
+    "random": lambda store, _: store.draw.random(),
+}
+"""The greater, the sooner it is taken of victims of equal worth."""
+
+SCHEMES = ("NoSep", "SepGC", "DAC")
+"""The schemes that the loop knows."""
+
+
+def _greedy(store: Store, segment: int) -> float:
+    return store.garbage_of(segment)
+
+
+def _cost_benefit(age: Callable[[Store, int], float]) -> Worth:
+    def worth(store: Store, segment: int) -> float:
+        valid = store.valid[segment]
+        return store.garbage_of(segment) / valid * sqrt(age(store, segment)) if valid else inf
+
+    return worth
+
+
+VICTIMS: dict[str, dict[str, Worth]] = {
+    "Greedy": {"": _greedy},
+    "CostBenefit": {
+        "age in pages of the host": _cost_benefit(lambda s, each: s.clock - s.last_write[each]),
+        "age in segments": _cost_benefit(lambda s, each: s.closings - s.closed_at[each] + 1),
+    },
+}
+"""The worth of a victim, with the ages that it may have."""
+
+
+class Store:
+    """Segments of one size. While too much of the closed ones is garbage, a write collects one."""
+
+    draw: random.Random
+    clock: int
+    closings: int
+    valid: list[int]
+    closed_at: list[int]
+    last_write: list[int]
+
+    def __init__(
+        self, pages: int, slots: int, scheme: str, garbage: float, worth: Worth, tie: str
+    ) -> None:
+        self._slots, self._scheme, self._least = slots, scheme, garbage
+        self._worth, self._tie = worth, TIES[tie]
+        count = 6 * -(-pages // slots) + 64
+        self.draw = random.Random(1)
+        self.clock = self.closings = self.programs = 0
+        self.valid, self.closed_at, self.last_write = [0] * count, [0] * count, [0] * count
+        self._pages: list[list[int]] = [[] for _ in range(count)]
+        self._class = [0] * count
+        self._free = list(range(count - 1, -1, -1))
+        self._closed: list[int] = []
+        self._garbage = 0
+        self._at: list[tuple[int, int] | None] = [None] * pages
+        self._open = [self._free.pop() for _ in range({"NoSep": 1, "SepGC": 2}.get(scheme, 6))]
+        for place, segment in enumerate(self._open):
+            self._class[segment] = place
+
+    def garbage_of(self, segment: int) -> int:
+        """Invalid pages of a segment."""
+        return len(self._pages[segment]) - self.valid[segment]
+
+    def write(self, page: int) -> None:
+        """The host writes a page."""
+        self.clock += 1
+        at = self._at[page]
+        up = 0 if at is None else min(self._class[at[0]] + 1, len(self._open) - 1)
+        self._put(page, up if self._scheme == "DAC" else 0)
+        held = sum(len(self._pages[each]) for each in self._open)
+        if self._garbage > self._least * (held + len(self._closed) * self._slots):
+            self._collect()
+
+    def _put(self, page: int, place: int) -> None:
+        old, segment = self._at[page], self._open[place]
+        if old is not None:
+            self.valid[old[0]] -= 1
+            # An open segment is no candidate.
+            self._garbage += len(self._pages[old[0]]) == self._slots
+        self._at[page] = segment, len(self._pages[segment])
+        self._pages[segment].append(page)
+        self.valid[segment] += 1
+        self.last_write[segment] = self.clock
+        self.programs += 1
+        if len(self._pages[segment]) == self._slots:
+            self.closings += 1
+            self.closed_at[segment] = self.closings
+            self._closed.append(segment)
+            self._garbage += self.garbage_of(segment)
+            self._open[place] = self._free.pop()
+            self._class[self._open[place]] = place
+
+    def _collect(self) -> None:
+        least = self._least * self._slots
+        found = [each for each in self._closed if self.garbage_of(each) >= least]
+        if not found:
+            return
+        victim = max(found, key=lambda each: (self._worth(self, each), self._tie(self, each)))
+        self._closed.remove(victim)
+        self._garbage -= self.garbage_of(victim)
+        pages, place = self._pages[victim], self._class[victim]
+        self._pages[victim] = []
+        to = {"NoSep": 0, "SepGC": 1}.get(self._scheme, max(place - 1, 0))
+        for slot, page in enumerate(pages):
+            if self._at[page] == (victim, slot):
+                self.valid[victim] -= 1
+                self._at[page] = None
+                self._put(page, to)
+        self._free.insert(0, victim)
+
+
+def spread(
+    pages: Sequence[int], slots: int, scheme: str, victim: str, garbage: float
+) -> dict[str, float]:
+    """The write amplification under each tie and age, by their names."""
+    found = {}
+    for age, worth in VICTIMS[victim].items():
+        for tie in TIES:
+            store = Store(max(pages) + 1, slots, scheme, garbage, worth, tie)
+            for page in pages:
+                store.write(page)
+            found[f"{age}, {tie}".removeprefix(", ")] = store.programs / len(pages)
+    return found
