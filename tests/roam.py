@@ -173,6 +173,18 @@ def superblocks(rng: random.Random, drive: Settings) -> None:
         together = words[chosen] if isinstance(chosen, str) else chosen
     if chance(rng, 0.25):
         drive["ftl.parity"] = rng.choice((0, 2, 4, max(2, together * groups)))
+    if chance(rng, 0.2):
+        drive["ftl.fdp.handles"] = whole(rng, 1, 4)
+        drive |= some(
+            rng,
+            {
+                "ftl.fdp.reclaim-unit": rng.choice((1, 2, 4)),
+                "ftl.fdp.isolation": rng.choice(("initial", "persistent")),
+                "ftl.fdp.spill": chance(rng, 0.3),
+                "ftl.fdp.keep-sequential": chance(rng, 0.5),
+            },
+            0.4,
+        )
 
 
 def pages(drive: Settings) -> int:
@@ -389,14 +401,17 @@ def period(rng: random.Random) -> str:
     return rng.choice(("1s", "7s", "90s", "10min", "5h", "7d", "1y", "5y"))
 
 
-def policies(rng: random.Random) -> dict[str, str]:
-    """For some families, a policy with some of its parameters."""
+def policies(rng: random.Random, handles: bool) -> dict[str, str]:
+    """For some families, a policy with some of its parameters.
+
+    A drive with placement handles has its separation policy by itself.
+    """
     families: dict[str, list[dict[str, Any]]] = {}
     for policy in floatgate.policies():
         families.setdefault(policy["family"], []).append(policy)
     chosen = {}
     for family, known in families.items():
-        if not chance(rng, 0.35):
+        if not chance(rng, 0.35) or (family == "separation" and handles):
             continue
         policy = rng.choice(known)
         words = [policy["name"]]
@@ -442,6 +457,8 @@ def workload(rng: random.Random, drive: Settings) -> tuple[str, dict[str, str], 
             lines += ["[[part]]", f'workload = "{name}.toml"', f'flow = "{name}"']
             if chance(rng, 0.4):
                 lines.append(f"weight = {whole(rng, 1, 256)}")
+            if chance(rng, 0.5):
+                lines.append(f"hint = {rng.choice((0, 1, 2, 3, 255))}")
             if chance(rng, 0.3):
                 lines.append(f'priority = "{rng.choice(("normal", "high"))}"')
             if not timed and chance(rng, 0.3):
@@ -574,7 +591,7 @@ def draw(seed: int) -> Draw:
     for part in (geometry, timing, reliability, management, outside, before, scaled):
         part(rng, drive)
     name, files, reading = workload(rng, drive)
-    chosen = policies(rng)
+    chosen = policies(rng, "ftl.fdp.handles" in drive)
     if chance(rng, 0.5):  # most drives of many policies at once are refused
         for family in rng.sample(sorted(chosen), max(0, len(chosen) - 2)):
             del chosen[family]

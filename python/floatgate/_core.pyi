@@ -742,8 +742,8 @@ class SessionBase:
 
         Args:
             handle: The handle: 0 to the number of handles less 1.
-            at: The time in ns until which simulated time passes first, events at that time included.
-                None: now.
+            at: The time in ns to which the drive goes first, events at that time included. None:
+                now.
 
         Raises:
             InputError: There is no such handle, `at` has passed, or the drive is worn out.

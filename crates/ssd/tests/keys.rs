@@ -82,6 +82,15 @@ fn situation(name: &str) -> Situation {
             ],
             Load::List(hinted),
         ),
+        "logged" => of(
+            &[
+                ONE_PLANE,
+                TIMES,
+                "[precondition]\nfill = \"full\"\n[ftl]\nspare-factor = 0.3\n",
+                "[host]\nmode = \"queue-depth\"\n",
+            ],
+            Load::List(logged),
+        ),
         "urgent" => of(
             &[GEOMETRY, TIMES, "[pages]\norder = \"shadow\"\n", OPEN],
             Load::List(by_turns_urgent),
@@ -189,6 +198,19 @@ fn hinted(drive: &Drive) -> Vec<Request> {
         let size = drive.logical_pages / 10;
         let (first, size) = [(0, size), (size, 3 * size), (4 * size, 6 * size)][hint as usize - 1];
         Request { hint, ..write(i, (first + rng.below(size)).into()) }
+    };
+    (0..20_000).map(one).collect()
+}
+
+/// A log that is written in order, round and round, with a hint, beside random writes.
+fn logged(drive: &Drive) -> Vec<Request> {
+    let mut rng = Rng::named(9, "test/log");
+    let log = u64::from(drive.logical_pages) / 4;
+    let one = |i: u64| {
+        if i.is_multiple_of(2) {
+            return Request { hint: 1, ..write(i, i / 2 % log) };
+        }
+        write(i, log + u64::from(rng.below(drive.logical_pages - log as u32)))
     };
     (0..20_000).map(one).collect()
 }
@@ -381,6 +403,11 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ),
     ("ftl.multi-plane", "closed", &[], "any"),
     ("ftl.copyback", "bus", &[], "2"),
+    ("ftl.fdp.handles", "hinted", &[], "4"),
+    ("ftl.fdp.reclaim-unit", "hinted", &["ftl.fdp.handles=4"], "2"),
+    ("ftl.fdp.isolation", "hinted", &["ftl.fdp.handles=4"], "persistent"),
+    ("ftl.fdp.spill", "hinted", &["ftl.fdp.handles=4"], "true"),
+    ("ftl.fdp.keep-sequential", "logged", &["ftl.fdp.handles=2"], "true"),
     ("ftl.gc.start", "closed", &["ftl.gc.stop=5"], "4"),
     ("ftl.gc.stop", "closed", &[], "5"),
     ("ftl.gc.background-stop", "open", &[], "6"),

@@ -316,13 +316,24 @@ def _field(path: str, value: object) -> str:
     """A value of a section with its unit, for a table."""
     if value is None:
         return "-"
+    if isinstance(value, list):
+        rows = all(isinstance(each, Mapping) for each in value)
+        return "; ".join(map(_row, value)) if rows else ", ".join(map(str, value))
     if not is_number(value):
-        return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        return str(value)
     assert isinstance(value, int | float)
     if unit := unit_of(path):
         return UNITS[unit].show(value)
     found = declared.at(path)
     return f"{number(value)} {found[0] if found else ''}".strip()
+
+
+def _row(table: Mapping[str, Any]) -> str:
+    """A table of a list, in one line."""
+    return ", ".join(
+        f"{key} {'-' if value is None else number(value) if is_number(value) else value}"
+        for key, value in table.items()
+    )
 
 
 def _policies(result: Result, style: Style) -> str:

@@ -39,7 +39,7 @@ pub const MOST: u32 = NAMES.len() as u32;
 /// Pages that the host writes through a handle between two looks at their order.
 const WINDOW: u32 = 256;
 
-/// How many of them must lie behind the page before, so that the handle is written in sequence.
+/// How many of them must lie behind the page before, or in it, so that the handle is written in sequence.
 const IN_SEQUENCE: u32 = WINDOW / 16 * 15;
 
 /// The order of the writes of a handle.
@@ -49,7 +49,7 @@ struct Order {
     next: u32,
     /// Pages of this window.
     pages: u32,
-    /// Of these, the ones that lie behind the page before.
+    /// Of these, the ones that lie behind the page before, or in it.
     in_sequence: u32,
     /// The last full window was in sequence.
     is_sequential: bool,
@@ -78,8 +78,10 @@ impl Watch for Fdp {
         }
         let order = &mut self.orders[usize::from(self.handles.of(access.host.hint))];
         order.pages += 1;
-        order.in_sequence += u32::from(access.lpn.as_u32() == order.next);
-        order.next = access.lpn.as_u32() + 1;
+        // A page may be written in parts.
+        let next = access.lpn.as_u32() + 1;
+        order.in_sequence += u32::from(next == order.next || next == order.next + 1);
+        order.next = next;
         if order.pages == WINDOW {
             let is_sequential = order.in_sequence >= IN_SEQUENCE;
             *order = Order { next: order.next, is_sequential, ..Order::default() };
