@@ -10,7 +10,7 @@ from floatgate.reproduce.runner import Reproduction, known
 from floatgate.reproduce.studies.mango.battery import battery_joules, quantity
 from floatgate.reproduce.studies.wom.chips import FIRST, measured_chips, turned
 from floatgate.result.run import Result
-from reproduced import not_carried, quick, row, rows
+from reproduced import not_carried, quick, row, rows, sheet
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,29 @@ def test_what_is_said_of_a_netbook_is_set_beside_its_own_joules(mango: Reproduct
             found = figure[f"{what}, {words}"]
             assert found.published == published
             assert found.ours == pytest.approx(ours, rel=1e-12)
+
+
+def test_no_fill_has_all_three_published_numbers(mango: Reproduction) -> None:
+    """The sheet of load and fill counts what Figure 13 says of the same point."""
+    figure = rows(mango, "Figure 13")
+    found = sheet(mango, "Netbook: load and fill")
+    assert [row[:2] for row in found.rows] == [
+        ["full", "1"], ["0.9", "1"], ["0.75", "1"], ["0.5", "1"],
+    ]  # fmt: skip
+    for point in found.rows:
+        words = point[0] if point[0] == "full" else f"{100 * float(point[0]):g} % full"
+        near = 0
+        for what, published, points, shown in (
+            ("energy of the whole trace, mean", -0.03, 0.03, point[2]),
+            ("energy on battery, best", -0.13, 0.05, point[3]),
+            ("wear, mean", 0.55, 0.05, point[4]),
+        ):
+            ours = figure[f"{what}, {words}"].ours
+            assert isinstance(ours, float)
+            assert shown == f"{100 * ours:+.1f} %"
+            near += abs(ours - published) <= points
+        assert point[5] == str(near)
+        assert near < 3
 
 
 def test_urgent_writes_are_quicker_and_at_most_as_much_as_pages_are(mango: Reproduction) -> None:
