@@ -7,10 +7,11 @@ import pytest
 
 from floatgate.physics import Cell
 from floatgate.reproduce.runner import Reproduction, known
+from floatgate.reproduce.studies.gc_laws import fifo, greedy
 from floatgate.reproduce.studies.mango.battery import battery_joules, quantity
 from floatgate.reproduce.studies.wom.chips import FIRST, measured_chips, turned
 from floatgate.result.run import Result
-from reproduced import not_carried, quick, row, rows
+from reproduced import not_carried, quick, row, rows, sheet
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +79,29 @@ def test_what_is_said_of_a_netbook_is_set_beside_its_own_joules(mango: Reproduct
             assert found.ours == pytest.approx(ours, rel=1e-12)
 
 
+def test_no_fill_has_all_three_published_numbers(mango: Reproduction) -> None:
+    """The sheet of load and fill counts what Figure 13 says of the same point."""
+    figure = rows(mango, "Figure 13")
+    found = sheet(mango, "Netbook: load and fill")
+    assert [row[:2] for row in found.rows] == [
+        ["full", "1"], ["0.9", "1"], ["0.75", "1"], ["0.5", "1"],
+    ]  # fmt: skip
+    for point in found.rows:
+        words = point[0] if point[0] == "full" else f"{100 * float(point[0]):g} % full"
+        near = 0
+        for what, published, points, shown in (
+            ("energy of the whole trace, mean", -0.03, 0.03, point[2]),
+            ("energy on battery, best", -0.13, 0.05, point[3]),
+            ("wear, mean", 0.55, 0.05, point[4]),
+        ):
+            ours = figure[f"{what}, {words}"].ours
+            assert isinstance(ours, float)
+            assert shown == f"{100 * ours:+.1f} %"
+            near += abs(ours - published) <= points
+        assert point[5] == str(near)
+        assert near < 3
+
+
 def test_urgent_writes_are_quicker_and_at_most_as_much_as_pages_are(mango: Reproduction) -> None:
     found = row(mango, "Figure 12", "swap writes, speed-up")
     # 1.12 ms in the mean and 0.57 ms on a fast page, transfers included.
@@ -137,6 +161,35 @@ def test_the_code_gains_what_the_paper_says(wom: Reproduction) -> None:
         assert found.ours == pytest.approx(gain, abs=0.03)
     # A quick drive is as large as a full one: a third of it would give 0.15 less at 0.4 spare.
     assert all(run.provenance.config.geometry["blocks-per-plane"] == 96 for run in results(wom))
+
+
+def test_coded_drives_obey_the_laws_of_plain_ones(wom: Reproduction) -> None:
+    """Write amplification and erases of one bit in a cell, and the bound of the storage rate."""
+    found = rows(wom, "Laws")
+
+    def of(what: str) -> tuple[float, float]:
+        row = found[what]
+        assert isinstance(row.published, float)
+        assert isinstance(row.ours, float)
+        return row.published, row.ours
+
+    for spare in (0.55, 0.65):
+        for what in ("WAF", "erases against plain"):
+            law, ours = of(f"{what}, spare {spare}")
+            assert ours == pytest.approx(law, rel=0.02)
+    # By hand: 2150 pages in 43 slots of 93 blocks; 64 pages of a plain block, 85 for each erase.
+    coded = greedy(2150 / (43 * 93), 43)
+    assert of("WAF, spare 0.65")[0] == pytest.approx(coded, rel=1e-6)
+    erases = coded / greedy(2150 / (64 * 93), 64) * 64 / 85
+    assert of("erases against plain, spare 0.65")[0] == pytest.approx(erases, rel=1e-6)
+    bounds = [row.ours for what, row in found.items() if what.startswith("storage rate")]
+    for rate, bound in zip((2 / 3, 0.7729), bounds, strict=True):
+        assert isinstance(bound, float)
+        assert fifo(bound / rate) / (2 * rate) == pytest.approx(fifo(bound), rel=1e-6)
+        assert bound <= 0.6442
+    # The storage rates 0.45 and 0.35 lie on both sides of the first bound, 0.405.
+    (_, more), (_, fewer) = (of(f"erases against plain, spare {each}") for each in (0.55, 0.65))
+    assert fewer < 1 < more
 
 
 def test_every_account_of_energy(wom: Reproduction) -> None:
