@@ -42,7 +42,7 @@ pub(crate) use drive::WorkloadDemand;
 pub use drive::{
     Age, BufferKind, Cache, ChannelFirst, Drive, DriveWorkload, Duplex, Fill, Foreground,
     FreeBlock, GcPacing, GcTrigger, HostMode, Interruptible, Mapping, Model, MultiPlane,
-    PendingRead, PermutationOrder, Program, ProgramSpeed, ReadStart, Recording, RecoveryConstants,
+    OffloadEviction, PendingRead, PermutationOrder, Program, ProgramSpeed, ReadStart, Recording, RecoveryConstants,
     SHORTEST, Uncorrectable, UnmappedRead, Years, capacity,
 };
 pub use error::{ConfigError, ConfigErrorKind, Mark};
