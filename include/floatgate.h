@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* The version of this interface. It changes when a function, a struct or a code changes. */
-#define FLOATGATE_ABI_VERSION 1u
+#define FLOATGATE_ABI_VERSION 2u
 
 /* No time: as soon as possible, until all is done, or nothing will happen. */
 #define FLOATGATE_NONE UINT64_MAX
@@ -111,6 +111,12 @@ int floatgate_capacity(floatgate_session *session, uint64_t *bytes);
  * happens; simulated time passes until then. Stores that instant in *arrival, which may be null. */
 int floatgate_submit(floatgate_session *session, const floatgate_request *request,
                      uint64_t *arrival);
+
+/* Updates a placement handle of a drive with ftl.fdp, at `at` or, with FLOATGATE_NONE, now: its open
+ * reclaim unit is closed, and later writes with this hint go to a new one. Simulated time passes until
+ * then. Stores the time in *updated, which may be null. */
+int floatgate_update_handle(floatgate_session *session, uint32_t handle, uint64_t at,
+                            uint64_t *updated);
 
 /* The time of the next event in the drive if no request comes before, or FLOATGATE_NONE. No request is
  * done earlier. Call floatgate_advance with it, then floatgate_take. */

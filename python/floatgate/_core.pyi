@@ -734,6 +734,20 @@ class SessionBase:
         Raises:
             InputError: An argument is wrong, `at` has passed, or the drive is worn out.
         """
+    def update_handle(self, handle: int, *, at: int | None = None) -> int:
+        """Updates a placement handle of a drive with `ftl.fdp`, and returns the time in ns.
+
+        Its open reclaim unit is closed. Later writes with this hint go to a new unit, and so do
+        earlier ones that have no place in flash yet. A recording has no updates.
+
+        Args:
+            handle: The handle: 0 to the number of handles less 1.
+            at: The time in ns until which simulated time passes first, events at that time included.
+                None: now.
+
+        Raises:
+            InputError: There is no such handle, `at` has passed, or the drive is worn out.
+        """
     def next_at(self) -> int | None:
         """The time in ns of the next event in the drive; None if no event will come by itself.
 

@@ -25,7 +25,7 @@ use std::ptr;
 use table::{Handle, SessionEntry};
 
 /// The version of the interface: it changes with a function, a struct or a code.
-pub const FLOATGATE_ABI_VERSION: u32 = 1;
+pub const FLOATGATE_ABI_VERSION: u32 = 2;
 /// No time.
 pub const FLOATGATE_NONE: u64 = u64::MAX;
 
@@ -215,7 +215,7 @@ fn of_refusal(refusal: &Refusal) -> Failure {
     let status = match refusal {
         Refusal::Past { .. } | Refusal::Late { .. } => Status::Past,
         Refusal::Beyond { .. } => Status::Capacity,
-        Refusal::Length { .. } | Refusal::Flow { .. } => Status::Argument,
+        Refusal::Length { .. } | Refusal::Flow { .. } | Refusal::Handle { .. } => Status::Argument,
         Refusal::WornOut { .. } => Status::WornOut,
         Refusal::Record(_) => Status::File,
     };
@@ -442,6 +442,28 @@ pub unsafe extern "C" fn floatgate_submit(
         if !arrival.is_null() {
             // SAFETY: as promised.
             unsafe { arrival.write(arrived) };
+        }
+        Ok(())
+    })
+}
+
+/// Updates a placement handle.
+///
+/// # Safety
+/// `updated` is null or a place for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn floatgate_update_handle(
+    session: *mut FloatgateSession,
+    handle: u32,
+    at: u64,
+    updated: *mut u64,
+) -> c_int {
+    on(session, |state| {
+        let at = (at != FLOATGATE_NONE).then_some(at);
+        let time = state.open()?.update_handle(handle.into(), at).map_err(|e| of_refusal(&e))?;
+        if !updated.is_null() {
+            // SAFETY: as promised.
+            unsafe { updated.write(time) };
         }
         Ok(())
     })

@@ -45,7 +45,7 @@ impl Config {
     pub fn spare_needed(&self) -> u64 {
         let sets = self.geometry.sets() as u64;
         let blocks = u64::from(self.gc.stop + 2) * sets;
-        let all = sets * self.geometry.blocks_per_plane() as u64;
+        let all = sets * self.geometry.superblocks_per_set() as u64;
         let kept = u64::from(self.geometry.slots_per_program() - 1) * all;
         blocks * u64::from(self.geometry.data_slots_per_superblock()) + kept
     }

@@ -1,12 +1,14 @@
 //! The FTL: its parts, its construction and its end. The files of this module have its operations.
 
 mod fill;
+mod handles;
 mod host;
 mod job;
 mod lookup;
 mod place;
 mod separate;
 
+pub use handles::{HandleCounts, HandleEvents, Handles};
 pub use job::{Job, JobId, Next};
 pub use separate::stream_slots;
 
@@ -59,6 +61,8 @@ pub struct Ftl<K: PolicyTypes> {
     pub(crate) reads: Reads,
     pub(crate) host_pages: u64,
     pub(crate) ages: Ages,
+    /// The placement handles, if the drive has some.
+    pub(crate) handles: Option<Box<Handles>>,
     /// The pages that were written before the run and are not in flash yet, with their data. There is
     /// one buffer if a page may go to any plane, and otherwise one for each plane.
     pub(crate) buffered: Vec<ProgramBuffer<Lpn, <K::Store as Store>::Page>>,
@@ -130,6 +134,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 answers.separation.hosts
                     * if answers.anywhere { 1 } else { geometry.sets() }
             ],
+            handles: None,
             ages: Ages::new(answers.separation.follows, config.logical_pages),
             answers,
             policies,
@@ -229,6 +234,9 @@ impl<K: PolicyTypes> Ftl<K> {
             self.open_least_worn();
         }
         self.ages.begin_run();
+        if let Some(handles) = &mut self.handles {
+            handles.begin_run();
+        }
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
         if self.config.gc.paced {
@@ -280,7 +288,8 @@ impl<K: PolicyTypes> Ftl<K> {
     /// If it cannot be saved.
     pub fn save(&self, to: &mut dyn Write) -> io::Result<()> {
         self.check_quiet().unwrap_or_else(|why| panic!("saved though {why}"));
-        self.space.save(&self.map, to)
+        let owners = self.handles.as_ref().map_or(&[][..], |handles| handles.owners());
+        self.space.save(&self.map, owners, to)
     }
 
     /// Puts an empty drive into a saved state. After an error the drive must not be used.
@@ -288,7 +297,8 @@ impl<K: PolicyTypes> Ftl<K> {
         if !self.space.demands.plain {
             return Err(Damaged);
         }
-        self.space.restore(from, &mut self.map)?;
+        let owners = self.handles.as_mut().map(|handles| handles.owners_mut());
+        self.space.restore(from, &mut self.map, owners)?;
         self.check_quiet().and_then(|()| self.space.check_but_map(&self.map)).map_err(|_| Damaged)
     }
 

@@ -22,7 +22,7 @@ mod waiting;
 #[path = "../tests/support/small.rs"]
 mod small;
 
-pub use crate::ftl::{Ftl, Job, JobId, Next, stream_slots};
+pub use crate::ftl::{Ftl, HandleCounts, HandleEvents, Handles, Job, JobId, Next, stream_slots};
 pub use ask::*;
 pub use config::{Config, GcMarks};
 pub use counts::Counts;

@@ -83,7 +83,7 @@ impl PlaneView<'_> {
         let at = self.from + i;
         let block = self.ftl.geometry.block_in(self.plane, at);
         let excluded = self.excluded.is_some_and(|set| set.get(at as usize));
-        (self.ftl.blocks.is_candidate(block) && !excluded).then_some(block)
+        (self.ftl.blocks.is_listed(block) && !excluded).then_some(block)
     }
 
     /// All candidates in order of address.

@@ -256,6 +256,19 @@ impl Geometry {
         self
     }
 
+    /// The same with superblocks of this number of layers: so many blocks in each plane.
+    ///
+    /// # Panics
+    ///
+    /// If that does not divide the blocks of a plane.
+    #[must_use]
+    pub fn with_layers(mut self, layers: u32) -> Self {
+        let blocks = self.shape.blocks_per_plane;
+        assert!(layers > 0 && blocks.is_multiple_of(layers), "{layers} layers of {blocks}");
+        self.superblocks = self.superblocks.with_layers(layers);
+        self
+    }
+
     /// The same geometry with parity in the last of every `one_in` program units of a superblock;
     /// 0: without. The number of units is a multiple of `one_in`.
     ///
@@ -284,18 +297,28 @@ impl Geometry {
 
     /// The sets of planes whose blocks make superblocks, each by its first plane.
     pub fn set_ids(&self) -> impl Iterator<Item = PlaneId> + use<> {
-        (0..self.planes).step_by(self.superblocks.members() as usize).map(PlaneId::from_u32)
+        (0..self.planes).step_by(self.superblocks.planes() as usize).map(PlaneId::from_u32)
     }
 
     /// Number of these sets.
     pub fn sets(&self) -> usize {
-        (self.planes / self.superblocks.members()) as usize
+        (self.planes / self.superblocks.planes()) as usize
+    }
+
+    /// Superblocks of a set.
+    pub fn superblocks_per_set(&self) -> usize {
+        self.blocks_per_plane() / self.superblocks.layers() as usize
+    }
+
+    /// The superblocks of a set, each by its first block.
+    pub fn superblocks_of(&self, set: PlaneId) -> impl Iterator<Item = BlockId> + use<> {
+        self.blocks_of(set).step_by(self.superblocks.layers() as usize).map(BlockId::new)
     }
 
     /// The superblocks of the drive, each by its first block.
     pub fn superblock_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         let all = *self;
-        self.set_ids().flat_map(move |set| all.blocks_of(set).map(BlockId::new))
+        self.set_ids().flat_map(move |set| all.superblocks_of(set))
     }
 
     /// Slots of a superblock at full density.
@@ -310,7 +333,7 @@ impl Geometry {
 
     /// Slots of the drive that can hold data: all but those of parity.
     pub fn data_slots(&self) -> u64 {
-        let superblocks = self.sets() as u64 * u64::from(self.shape.blocks_per_plane);
+        let superblocks = self.sets() as u64 * self.superblocks_per_set() as u64;
         superblocks * u64::from(self.data_slots_per_superblock())
     }
 

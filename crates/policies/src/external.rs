@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 pub use ftl::{
     Access, AccessKind, Balance, Blocks, Coding, Cost, Deaths, Dest, FreePick, FtlView, Future,
-    Hold, Interests, LevelTimes, Life, Load, Lpn, NextLife, OpKind, OpView, Order, PageChoice,
-    PageCtx, Pages, Pick, Placement, Plan, PlaneView, Pool, Queues, ReadDisturb, Role, Separation,
-    State, Step, StreamClass, StreamId, StreamSpec, Throttle, Victim, Waited, Watch, Wear,
-    WriteCtx, WritePoint,
+    HandleSpec, Hold, Interests, LevelTimes, Life, Load, Lpn, NextLife, OpKind, OpView, Order,
+    PageChoice, PageCtx, Pages, Pick, Placement, Plan, PlaneView, Pool, Queues, ReadDisturb, Role,
+    Separation, State, Step, StreamClass, StreamId, StreamSpec, Throttle, Victim, Waited, Watch,
+    Wear, WriteCtx, WritePoint,
 };
 pub use kernel::{Dur, Idx, Prio, Rng, Time};
 pub use nand::{BlockId, DieId, Each, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Source, Tag};

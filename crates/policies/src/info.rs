@@ -131,6 +131,8 @@ pub struct DriveParts<'a> {
     pub recovery: bool,
     /// Whether the read-disturb policy gives blocks a role.
     pub roles: bool,
+    /// Whether it has placement handles.
+    pub handles: bool,
 }
 
 /// A part of a policy that changes nothing on a drive, and the reason.

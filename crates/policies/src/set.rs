@@ -8,7 +8,8 @@ use crate::{
     coding, cost, order, page_choice, placement, read_disturb, separation, throttle, victim, wear,
 };
 use ftl::{
-    Coding, Cost, Order, PageChoice, Policies, PolicyTypes, ReadDisturb, Separation, stream_slots,
+    Coding, Cost, HandleSpec, Order, PageChoice, Policies, PolicyTypes, ReadDisturb, Separation,
+    stream_slots,
 };
 use kernel::nearest;
 use nand::{Geometry, Layouts, Nothing, Store};
@@ -121,6 +122,8 @@ macro_rules! made {
 #[derive(Clone, Debug)]
 pub struct PolicySet {
     choices: Vec<Choice>,
+    /// The placement handles of the drive, for the separation policy.
+    handles: Option<HandleSpec>,
 }
 
 impl PolicySet {
@@ -207,7 +210,7 @@ impl PolicySet {
                 }
             }
         }
-        if errors.is_empty() { Ok(Self { choices }) } else { Err(errors) }
+        if errors.is_empty() { Ok(Self { choices, handles: None }) } else { Err(errors) }
     }
 
     fn choice(&self, family: Family) -> &Choice {
@@ -229,7 +232,13 @@ impl PolicySet {
             let from = if c.family == family { &defaults } else { self };
             from.choice(c.family).clone()
         };
-        Self { choices: self.choices.iter().map(pick).collect() }
+        Self { choices: self.choices.iter().map(pick).collect(), ..*self }
+    }
+
+    /// The same set on a drive with these placement handles.
+    #[must_use]
+    pub fn with_handles(self, handles: HandleSpec) -> Self {
+        Self { handles: Some(handles), ..self }
     }
 
     /// Whether a family's policy comes from outside.
@@ -351,11 +360,11 @@ impl PolicySet {
         )))
     }
 
-    /// Whether the pages of one victim may go to several streams. Each answer of `hints` and `dac` is that
-    /// of the victim's stream.
+    /// Whether the pages of one victim may go to several streams. Each answer of `hints`, `fdp` and
+    /// `dac` is that of the victim's stream.
     pub fn sorts_victims(&self) -> bool {
         let (name, _) = self.get(Family::Separation);
-        !["sepgc", "shared", "hints", "dac"].contains(&name)
+        !["sepgc", "shared", "hints", "fdp", "dac"].contains(&name)
     }
 
     /// Why the separation policy does not fit, if it does not: others decide where pages go, too.
@@ -390,7 +399,7 @@ impl PolicySet {
                 "both choose the blocks that moved pages go to; `none` and `refresh` do not",
             );
         }
-        if isolates && built.order.uses_priority() {
+        if (isolates || own.name == separation::fdp::INFO.name) && built.order.uses_priority() {
             return beside(
                 Family::Order,
                 "urgent writes have open blocks of their own, which would mix the streams",
@@ -446,6 +455,10 @@ impl PolicySet {
                 made!(self, $family, $policy)
             };
         }
+        let mut separation = family!(Separation, separation::SeparationPolicy);
+        if let Some(handles) = &self.handles {
+            separation.learn_handles(handles);
+        }
         Policies {
             cost: family!(Cost, cost::CostPolicy),
             throttle: family!(Throttle, throttle::ThrottlePolicy),
@@ -453,7 +466,7 @@ impl PolicySet {
             page_choice: family!(PageChoice, page_choice::PageChoicePolicy),
             coding: family!(Coding, coding::CodingPolicy),
             victim: family!(Victim, victim::VictimPolicy),
-            separation: family!(Separation, separation::SeparationPolicy),
+            separation,
             placement: family!(Placement, placement::PlacementPolicy),
             wear: family!(Wear, wear::WearPolicy),
             order: family!(Order, order::OrderPolicy),

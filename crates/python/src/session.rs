@@ -145,6 +145,12 @@ impl PySession {
         self.with(|embedded| embedded.submit(&request).map_err(of_refused))
     }
 
+    /// Updates a placement handle.
+    #[pyo3(signature = (handle, *, at=None))]
+    fn update_handle(&self, handle: u64, at: Option<u64>) -> PyResult<u64> {
+        self.with(|embedded| embedded.update_handle(handle, at).map_err(of_refused))
+    }
+
     /// When something happens next.
     fn next_at(&self) -> PyResult<Option<u64>> {
         self.with(|embedded| Ok(embedded.next_at()))

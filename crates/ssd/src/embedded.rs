@@ -103,6 +103,18 @@ pub enum Refusal {
         /// How many there are.
         flows: usize,
     },
+    /// There is no such placement handle.
+    #[error(
+        "handle {handle}: the drive has {handles} placement handle{}{}",
+        if *handles == 1 { "" } else { "s" },
+        if *handles == 0 { "; `ftl.fdp = { handles = 4 }` declares some" } else { ", counted from 0" }
+    )]
+    Handle {
+        /// The number.
+        handle: u64,
+        /// How many there are.
+        handles: u8,
+    },
     /// The drive's life has ended.
     #[error("the drive wore out at {at} ns: it takes no more requests; the result says why")]
     WornOut {
@@ -246,6 +258,28 @@ impl Embedded {
             return Err(Refusal::Flow { flow, flows: self.flows });
         }
         check_time("at", from, now)
+    }
+
+    /// Updates a placement handle at `at` in ns, or now: time passes until then, including the events at
+    /// that time. The open reclaim unit of the handle is closed. Writes that the drive has not begun to place by
+    /// then, and later ones, go to a new unit. Returns the time.
+    ///
+    /// # Errors
+    /// There is no such handle, the time has passed, or the drive is worn out. It may also wear out
+    /// while time passes.
+    pub fn update_handle(&mut self, handle: u64, at: Option<u64>) -> Result<u64, Refusal> {
+        let handles = self.session.sim().ftl().handles().map_or(0, |all| all.spec().count);
+        let Some(known) = u8::try_from(handle).ok().filter(|handle| *handle < handles) else {
+            return Err(Refusal::Handle { handle, handles });
+        };
+        if let Some(at) = at {
+            self.advance(Some(at), &mut || true)?;
+        }
+        if self.worn_out_at().is_some() {
+            return Err(self.worn_out());
+        }
+        self.session.update_handle(known);
+        Ok(self.now())
     }
 
     fn worn_out(&self) -> Refusal {

@@ -380,6 +380,16 @@ impl Session {
         }
     }
 
+    /// The host updates a placement handle of the drive: writes that come from now on go to a new reclaim
+    /// unit.
+    ///
+    /// # Panics
+    /// The drive has no such handle.
+    pub fn update_handle(&mut self, handle: u8) {
+        self.sim.update_handle(handle);
+        self.moved = true;
+    }
+
     /// Lets time pass until `until`, or until something is done.
     pub fn advance(&mut self, until: Option<Time>) -> Turn {
         if !self.done.is_empty() {

@@ -31,12 +31,12 @@ impl Drive {
             .and_then(|flash| flash.with_order(order).expect("it was so").with_units(units))
             .expect("a part of a legal drive is one");
         let superblocks = self.geometry.superblocks();
-        let geometry = if superblocks.are_blocks() {
+        let geometry = if superblocks.planes() == 1 {
             geometry
         } else {
             geometry.with_superblocks(superblocks.dies())
         };
-        let geometry = geometry.with_parity(superblocks.parity());
+        let geometry = geometry.with_layers(superblocks.layers()).with_parity(superblocks.parity());
         let logical_pages = self.logical_pages / of.get();
         let (physical, logical) = (geometry.data_slots() as f64, f64::from(logical_pages));
         let mut part = Self {

@@ -20,6 +20,7 @@ mod end;
 mod energy;
 mod external;
 mod fast_forward;
+mod fdp;
 mod figures;
 mod flows;
 mod fluid;

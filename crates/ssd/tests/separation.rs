@@ -57,7 +57,9 @@ struct OnePlane {
 }
 
 /// A drive of one plane that exports `pages` pages.
+/// `separation`: a policy, or "fdp" with a key of `ftl.fdp` for two handles.
 fn one_plane(pages: u32, separation: &str, victim: &str) -> Drive {
+    let [first, second] = chosen(separation);
     drive(&[
         "geometry.chips-per-channel=1".to_owned(),
         "geometry.planes-per-die=1".to_owned(),
@@ -66,9 +68,18 @@ fn one_plane(pages: u32, separation: &str, victim: &str) -> Drive {
         format!("ftl.logical-capacity={}KiB", pages * 4),
         format!("ftl.gc.start={FREE}"),
         format!("ftl.gc.stop={FREE}"),
-        format!("policy separation={separation}"),
+        first,
+        second,
         format!("policy victim={victim}"),
     ])
+}
+
+/// The settings of a scheme.
+fn chosen(separation: &str) -> [String; 2] {
+    match separation.strip_prefix("fdp ") {
+        Some(key) => ["ftl.fdp.handles=2".to_owned(), format!("ftl.fdp.{key}")],
+        None => ["run.seed=1".to_owned(), format!("policy separation={separation}")],
+    }
 }
 
 impl OnePlane {
@@ -374,9 +385,22 @@ enum Rule {
     Shared,
     SepGc,
     Hints,
-    Dac { regions: usize },
-    SepBit { queue: VecDeque<u32>, threshold: f64, lifetimes: Vec<u64> },
-    DeathTime { classes: usize, width: u64 },
+    /// Moved data of all hints share a class.
+    Initial,
+    /// They go to the class of hint 0.
+    Spill,
+    Dac {
+        regions: usize,
+    },
+    SepBit {
+        queue: VecDeque<u32>,
+        threshold: f64,
+        lifetimes: Vec<u64>,
+    },
+    DeathTime {
+        classes: usize,
+        width: u64,
+    },
 }
 
 /// A plane of blocks, as plain as can be.
@@ -427,7 +451,7 @@ impl Model {
         let class = self.class_of(page);
         match &mut self.rule {
             Rule::Shared | Rule::SepGc => 0,
-            Rule::Hints => hint,
+            Rule::Hints | Rule::Initial | Rule::Spill => hint,
             Rule::Dac { regions } => class.map_or(0, |region| (region + 1).min(*regions - 1)),
             Rule::SepBit { queue, threshold, .. } => {
                 // Whether it is among the recent writes, and how long ago.
@@ -452,8 +476,9 @@ impl Model {
     fn moved(&self, page: usize) -> usize {
         let class = self.class_of(page).expect("it lies somewhere");
         match &self.rule {
-            Rule::Shared => 0,
+            Rule::Shared | Rule::Spill => 0,
             Rule::SepGc => 1,
+            Rule::Initial => 2,
             Rule::Hints => class % 2 + 2,
             Rule::Dac { .. } => class.saturating_sub(1),
             Rule::SepBit { .. } if class == 0 => 2,
@@ -589,6 +614,9 @@ fn every_scheme_is_a_plain_model_of_its_rule() {
         ("dac:regions=4", Rule::Dac { regions: 4 }, 4),
         ("sepbit", sepbit, 6),
         ("death-time:classes=6:width=2000", Rule::DeathTime { classes: 6, width: 1_280 }, 6),
+        ("fdp isolation=persistent", Rule::Hints, 4),
+        ("fdp isolation=initial", Rule::Initial, 3),
+        ("fdp spill=true", Rule::Spill, 2),
     ];
     let mut found = Vec::new();
     for (name, rule, classes) in schemes {
@@ -610,8 +638,13 @@ fn every_scheme_is_a_plain_model_of_its_rule() {
         found.push(plane.waf());
     }
     // Schemes with knowledge beat those without.
-    let [shared, sepgc, hints, _, sepbit, death] = found[..] else { panic!("six schemes") };
+    let [shared, sepgc, hints, _, sepbit, death, persistent, initial, _] = found[..] else {
+        panic!("nine schemes")
+    };
     assert!(shared > sepgc && sepgc > hints && sepgc > sepbit && sepgc > death, "{found:?}");
+    // What handles keep apart is worth something, and most where moves stay apart, too.
+    assert_eq!(hints.to_bits(), persistent.to_bits(), "one rule");
+    assert!(persistent < initial && initial < sepgc, "{found:?}");
 }
 
 // ── Refusals ────────────────────────────────────────────────────────────────────────────────────
@@ -658,11 +691,21 @@ fn every_scheme_runs_with_every_mechanism_or_is_refused_by_name() {
         ("roles", &["policy read-disturb=ipr"]),
         ("mango", &["policy page-choice=mango"]),
     ];
-    let schemes = ["shared", "sepgc", "hints:streams=2", "dac:regions=2", "sepbit", "death-time"];
+    let schemes = [
+        "shared",
+        "sepgc",
+        "hints:streams=2",
+        "dac:regions=2",
+        "sepbit",
+        "death-time",
+        "fdp isolation=initial",
+        "fdp isolation=persistent",
+        "fdp spill=true",
+    ];
     let (mut ran, mut refused) = (0, std::collections::BTreeSet::new());
     for (name, own) in mechanisms {
         for scheme in schemes {
-            let policy = format!("policy separation={scheme}");
+            let [first, second] = chosen(scheme);
             let mut all = vec![
                 "geometry.chips-per-channel=1",
                 "geometry.blocks-per-plane=48",
@@ -674,7 +717,8 @@ fn every_scheme_runs_with_every_mechanism_or_is_refused_by_name() {
                 "host.mode=queue-depth",
                 "host.queue-depth=16",
                 "workload.requests=1500",
-                &policy,
+                &first,
+                &second,
             ];
             all.retain(|s| !own.iter().any(|o| o.split('=').next() == s.split('=').next()));
             all.extend(own);
@@ -697,9 +741,9 @@ fn every_scheme_runs_with_every_mechanism_or_is_refused_by_name() {
         }
     }
     let of = |name: &str| refused.iter().filter(|(mechanism, _)| *mechanism == name).count();
-    assert_eq!((of("wom"), of("roles"), of("mango")), (5, 5, 5), "{refused:?}");
+    assert_eq!((of("wom"), of("roles"), of("mango")), (8, 8, 8), "{refused:?}");
     assert!(refused.contains(&("priority", "hints")), "urgent writes have blocks of their own");
-    assert_eq!((refused.len(), ran), (16, 17 * 6 - 16), "{refused:?}");
+    assert_eq!((of("priority"), refused.len(), ran), (4, 28, 17 * 9 - 28), "{refused:?}");
 }
 
 #[test]

@@ -350,6 +350,27 @@ pub struct PageCtx {
     pub clock: u32,
 }
 
+/// The placement handles of a drive, and the way in which it collects their data.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct HandleSpec {
+    /// Their number, at least 1. Handle 0 takes writes that name none, or one that is not there.
+    pub count: u8,
+    /// Moved data stay apart by handle, too.
+    pub persistent: bool,
+    /// Moved data go to the open units of handle 0, behind new writes. Not with `persistent`.
+    pub spill: bool,
+    /// Collection leaves the units of a handle alone that is written in sequence, as long as others
+    /// gain.
+    pub keep_sequential: bool,
+}
+
+impl HandleSpec {
+    /// The handle of a write with this hint.
+    pub fn of(&self, hint: Hint) -> u8 {
+        if hint < self.count { hint } else { 0 }
+    }
+}
+
 /// Family **separation**: to which stream does a page go? Pages of different streams never share a
 /// block.
 #[allow(unused_variables)]
@@ -362,6 +383,17 @@ pub trait Separation: Watch {
     /// room, so what the policy learns of a page belongs into [`Separation::on_placed`].
     fn stream(&mut self, page: &PageCtx) -> u8 {
         0
+    }
+    /// Tells the policy the placement handles of the drive, if it has some. Called once, before anything
+    /// else.
+    fn learn_handles(&mut self, handles: &HandleSpec) {}
+    /// Whether it ever protects a stream; if not, [`Separation::protects`] is never called.
+    fn may_protect(&self) -> bool {
+        false
+    }
+    /// Whether collection leaves blocks of a stream alone that hold valid data, as long as others gain.
+    fn protects(&self, stream: u8) -> bool {
+        false
     }
     /// Whether pages of two streams never share a block, in any case. The policy is then asked about
     /// all moves, also those of other families, and no page goes to another stream for lack of space.

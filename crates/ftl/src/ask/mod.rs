@@ -159,6 +159,8 @@ impl Interests {
     pub const IDLE: Self = Self(64);
     /// [`ReadDisturb::on_read`] and the read counters of blocks.
     pub const READ: Self = Self(128);
+    /// Not of a policy: the drive has placement handles, whose pages are counted.
+    pub(crate) const HANDLES: Self = Self(256);
 
     /// Whether `other` is among them.
     #[inline(always)]

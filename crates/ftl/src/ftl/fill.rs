@@ -76,7 +76,7 @@ impl<K: PolicyTypes> Ftl<K> {
         for plane in self.planes_from(home) {
             if let Some((ppn, block, slot)) = self.allocate(plane, stream, lpn, tag, now) {
                 if self.answers.notes_writes {
-                    self.note_write(block, [(lpn, host)].into_iter(), now);
+                    self.note_write(block, slot, [(lpn, host)].into_iter(), now);
                 }
                 self.bind_host(lpn, ppn, block, slot, now);
                 self.program_done(lpn, ppn, data, tag, now);
@@ -222,7 +222,7 @@ impl<K: PolicyTypes> Ftl<K> {
         if let Some(Some((first, block, slot))) = given {
             if self.answers.notes_writes {
                 let pages = buffer.pages().map(|lpn| (lpn, HostTag::default()));
-                self.note_write(block, pages, now);
+                self.note_write(block, slot, pages, now);
             }
             self.bind_unit(buffer.pages(), block, slot, now);
             self.unit_done(first, buffer.take(self.space.unit()), tag, now);

@@ -8,6 +8,9 @@ use crate::{
 use kernel::{BitSet, Idx, Prio, Time};
 use nand::{BlockId, Level, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
 
+/// Those who want to know of programs.
+const PROGRAMS: Interests = Interests::PROGRAM.with(Interests::HANDLES);
+
 impl<K: PolicyTypes> Ftl<K> {
     /// Gives a host write its slot and points the map there. Returns the program, which comes back
     /// through [`Ftl::concluded`]. Returns `None` if no plane that may take the page has space; the
@@ -23,7 +26,7 @@ impl<K: PolicyTypes> Ftl<K> {
     ) -> Option<Operation> {
         let (ppn, block, slot) = self.place(lpn, 1, host, waiting, idle, now)?;
         if self.answers.notes_writes {
-            self.note_write(block, [(lpn, host)].into_iter(), now);
+            self.note_write(block, slot, [(lpn, host)].into_iter(), now);
         }
         self.bind_host(lpn, ppn, block, slot, now);
         Some(self.host_operation(Verb::Program, Slots::one(ppn), host.prio))
@@ -43,7 +46,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let count = pages.len() as u32;
         let (first, block, slot) = self.place(lpn, count, host, waiting, idle, now)?;
         if self.answers.notes_writes {
-            self.note_write(block, pages.iter().copied(), now);
+            self.note_write(block, slot, pages.iter().copied(), now);
         }
         self.bind_unit(pages.iter().map(|(lpn, _)| *lpn), block, slot, now);
         Some(self.host_operation(Verb::Program, Slots::run(first, count), host.prio))
@@ -106,7 +109,7 @@ impl<K: PolicyTypes> Ftl<K> {
         if self.answers.anywhere {
             return 0;
         }
-        self.spread(lpn).index() / self.space.geometry.superblocks().members() as usize
+        self.spread(lpn).index() / self.space.geometry.superblocks().planes() as usize
     }
 
     /// The number of program buffers for writes of one kind.
@@ -330,9 +333,21 @@ impl<K: PolicyTypes> Ftl<K> {
             let superblock = self.space.geometry.superblock_of(block);
             self.jobs.release(JobCondition::Program(superblock));
         }
+        if self.answers.interests.has(PROGRAMS) {
+            self.note_program(lpn, ppn, tag, now);
+        }
+    }
+
+    /// A slot has been programmed, and somebody wants to know.
+    #[cold]
+    #[inline(never)]
+    fn note_program(&mut self, lpn: Lpn, ppn: Ppn, tag: Tag, now: Time) {
+        if let Some(handles) = &mut self.handles {
+            handles.programmed(ppn, tag.source);
+        }
         if self.answers.interests.has(Interests::PROGRAM) {
             let level = self.level_of(ppn);
-            self.notify(&mut |w| w.on_program(lpn, ppn, level, tag, now));
+            self.policies.each(|w| w.on_program(lpn, ppn, level, tag, now));
         }
     }
 
@@ -344,7 +359,7 @@ impl<K: PolicyTypes> Ftl<K> {
         tag: Tag,
         now: Time,
     ) {
-        let listens = self.answers.interests.has(Interests::PROGRAM);
+        let listens = self.answers.interests.has(PROGRAMS);
         let mut ppn = first;
         for (lpn, data) in pages {
             if ppn == first {
@@ -352,8 +367,7 @@ impl<K: PolicyTypes> Ftl<K> {
             } else {
                 self.space.program_along(ppn, data, tag.source);
                 if listens {
-                    let level = self.level_of(ppn);
-                    self.notify(&mut |w| w.on_program(lpn, ppn, level, tag, now));
+                    self.note_program(lpn, ppn, tag, now);
                 }
             }
             ppn = Ppn::from_u32(ppn.as_u32() + 1);

@@ -62,7 +62,10 @@ impl<K: PolicyTypes> Ftl<K> {
         debug_assert_eq!(old, Some(from));
         self.space.blocks.add_valid(block);
         self.drop_copy(from, now);
-        if self.answers.interests.has(Interests::MOVE) {
+        if self.answers.interests.has(Interests::MOVE.with(Interests::HANDLES)) {
+            if let Some(handles) = &mut self.handles {
+                handles.moved(from, to, &self.space.geometry);
+            }
             self.notify(&mut |w| w.on_move(lpn, from, to, tag));
         }
     }

@@ -43,7 +43,7 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(crate) fn planes_from(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<K> {
         let (first, planes) = (plane.as_u32(), self.space.geometry.planes() as u32);
         let most = if self.answers.anywhere { self.space.geometry.sets() } else { 1 };
-        let each = self.space.geometry.superblocks().members() as usize;
+        let each = self.space.geometry.superblocks().planes() as usize;
         let planes = (first..planes).step_by(each).chain((0..first).step_by(each));
         planes.take(most).map(PlaneId::from_u32)
     }
@@ -160,6 +160,9 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.policies.read_disturb.on_erased(block, role, reads, why, now);
             }
         }
+        if let Some(handles) = &mut self.handles {
+            handles.erased(block);
+        }
         self.space.free(block, why.source);
         self.freed(block, now);
     }
@@ -172,6 +175,9 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         self.plan_pace(plane);
         self.jobs.release(self.space_in(plane));
+        if self.handles.is_some() {
+            self.close_late(plane, now);
+        }
         if self.answers.interests.has(Interests::BLOCK) {
             self.notify(&mut |w| w.on_erase(block, now));
         }

@@ -30,6 +30,8 @@ pub(crate) struct Separated {
     /// A stream takes writes of the host and moves.
     mixes: bool,
     pub(crate) follows: bool,
+    /// It may protect streams from collection.
+    pub(crate) protects: bool,
     /// Free blocks of each plane that collection needs beside the first of its reserve.
     pub(crate) more_reserve: usize,
 }
@@ -95,6 +97,7 @@ impl Separated {
             isolates,
             mixes: specs.iter().any(|spec| spec.class == StreamClass::Both),
             follows,
+            protects: policy.may_protect(),
         }
     }
 
@@ -109,7 +112,7 @@ impl Separated {
     }
 
     /// The place of a stream in the policy's list.
-    fn place_of(&self, stream: StreamId) -> Option<u8> {
+    pub(crate) fn place_of(&self, stream: StreamId) -> Option<u8> {
         Some(self.places[stream.index()]).filter(|place| *place != NO_PLACE)
     }
 }
@@ -182,20 +185,30 @@ impl<K: PolicyTypes> Ftl<K> {
         Dest::Stream(self.ask_stream(&page))
     }
 
-    /// Pages of the host have slots in a block, and are about to be bound to them.
+    /// The stream with this place in the policy's list.
+    pub(crate) fn stream_at(&self, place: u8) -> StreamId {
+        self.answers.separation.ids[usize::from(place)]
+    }
+
+    /// Pages of the host have slots of a block, from one on, and are about to be bound to them.
     #[cold]
     pub(crate) fn note_write(
         &mut self,
         block: BlockId,
+        slot: u32,
         pages: impl Iterator<Item = (Lpn, HostTag)>,
         now: Time,
     ) {
-        let mut prio = Prio::Normal;
+        let (mut prio, mut count) = (Prio::Normal, 0);
         for (lpn, host) in pages {
+            count += 1;
             prio = prio.max(host.prio);
             if self.answers.separation.follows {
                 self.note_placed(lpn, block, host, now);
             }
+        }
+        if self.handles.is_some() {
+            self.own_by_handle(block, slot, count);
         }
         let plane = self.space.set_of(block);
         if self.answers.garbage > 0.0 && self.space.garbage(plane) > self.answers.garbage {

@@ -124,6 +124,12 @@ impl Blocks {
         self.rank[self.first(b)] & OUT == 0
     }
 
+    /// Whether it is the first block of a superblock that may be reclaimed.
+    #[inline]
+    pub(crate) fn is_listed(&self, b: BlockId) -> bool {
+        self.rank[b] & OUT == 0
+    }
+
     /// The life-cycle state of the block.
     #[inline]
     pub fn state(&self, b: BlockId) -> State {

@@ -102,22 +102,23 @@ impl<S: Store> Space<S> {
     /// Units of a superblock are given away in stripe order, and those of parity hold no page.
     fn check_stripes(&self, map: &Map, superblock: BlockId) -> Result<(), String> {
         let (superblocks, unit) = (self.geometry.superblocks(), self.unit());
-        let members = superblocks.members();
+        let rows = self.geometry.pages_per_block() / unit;
         let given = |b: BlockId| self.blocks.written(b) / unit;
         let all: u32 = superblocks.blocks_of(superblock).map(given).sum();
         for (position, b) in (0..).zip(superblocks.blocks_of(superblock)) {
-            let (has, should) = (given(b), all / members + u32::from(position < all % members));
+            let before = |row: &u32| superblocks.unit(position, *row, rows) < all;
+            let (has, should) = (given(b), (0..rows).filter(before).count() as u32);
             ensure!(has == should, "block {b}: {has} units given away, in stripe order {should}");
             for row in 0..has {
                 let holds = (row * unit..(row + 1) * unit).any(|slot| map.is_valid(b, slot));
-                let parity = superblocks.is_parity(row * members + position);
+                let parity = superblocks.is_parity(superblocks.unit(position, row, rows));
                 ensure!(!parity || !holds, "block {b}: unit {row} is parity and holds a page");
             }
         }
         if self.is_frontier(superblock) {
             let (plane, stream) = (self.set_of(superblock), self.blocks.stream(superblock));
             let turn = self.planes.share(plane, stream).frontier;
-            let next = superblocks.member(superblock, all % members);
+            let next = superblocks.member(superblock, superblocks.position_of(all, rows));
             ensure!(
                 turn == Some(next),
                 "superblock {superblock}: {turn:?} has its turn, not {next}"
@@ -151,7 +152,7 @@ impl<S: Store> Space<S> {
                 ensure!(!listed.get(b.index()), "block {b} is listed as free twice");
                 listed.set(b.index());
             }
-            let blocks = || self.geometry.blocks_of(p).map(BlockId::new);
+            let blocks = || self.geometry.superblocks_of(p);
             let free = blocks().filter(|b| self.blocks.state(*b) == State::Free).count();
             let listed = plane.free.len();
             ensure!(free == listed, "plane {p}: {free} free blocks, listed {listed}");

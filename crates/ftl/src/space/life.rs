@@ -287,18 +287,16 @@ impl<S: Store> Space<S> {
         let (plane, stream) = (self.set_of(block), self.blocks.stream(block));
         let superblocks = *self.geometry.superblocks();
         let superblock = superblocks.first_of(block);
-        let mut position = superblocks.position(block);
-        let mut row = self.blocks.written(block) / self.unit() - 1;
+        let rows = self.geometry.pages_per_block() / self.unit();
+        let row = self.blocks.written(block) / self.unit() - 1;
+        let mut unit = superblocks.unit(superblocks.position(block), row, rows);
         loop {
-            position += 1;
-            if position == superblocks.members() {
-                (position, row) = (0, row + 1);
-            }
-            if row * self.unit() == self.geometry.pages_per_block() {
+            unit += 1;
+            if unit == rows * superblocks.members() {
                 return self.set_full(block);
             }
-            let next = superblocks.member(superblock, position);
-            if !superblocks.is_parity(row * superblocks.members() + position) {
+            let next = superblocks.member(superblock, superblocks.position_of(unit, rows));
+            if !superblocks.is_parity(unit) {
                 self.planes.share_mut(plane, stream).frontier = Some(next);
                 return;
             }

@@ -5,7 +5,7 @@
 
 use super::Space;
 use crate::{StreamClass, StreamId, StreamSpec};
-use kernel::{Idx, IndexVec};
+use kernel::IndexVec;
 use nand::{BlockId, Geometry, PlaneId, Source, Store, Tag};
 use std::collections::VecDeque;
 
@@ -53,7 +53,7 @@ impl PlaneColumns {
         let plane = |p: u32| {
             let plane = PlaneId::from_u32(p);
             let first = geometry.superblocks().set_of(plane) == plane;
-            let blocks = geometry.blocks_of(plane).map(BlockId::new).filter(|_| first);
+            let blocks = geometry.superblocks_of(plane).filter(|_| first);
             Plane { free: blocks.collect(), no_victim: false, lends_last: false }
         };
         Self {
@@ -136,10 +136,12 @@ impl<S: Store> Space<S> {
 
     /// The slots without valid data in closed blocks of a plane, counted block by block.
     pub(super) fn garbage_by_block(&self, plane: PlaneId) -> u32 {
-        let blocks = self.geometry.blocks_of(plane).map(BlockId::new);
-        let closed =
-            |b: &BlockId| self.blocks.is_closed(*b) && self.geometry.superblock_of(*b) == *b;
-        blocks.filter(closed).map(|b| self.blocks.slots() - self.blocks.valid(b)).sum()
+        if self.geometry.superblocks().set_of(plane) != plane {
+            return 0;
+        }
+        let blocks = self.geometry.superblocks_of(plane);
+        let closed = blocks.filter(|b| self.blocks.is_closed(*b));
+        closed.map(|b| self.blocks.slots() - self.blocks.valid(b)).sum()
     }
 
     /// A slot of a block has become invalid.

@@ -7,6 +7,8 @@
 //! * the state of every block,
 //! * the order of free blocks, and the frontiers.
 //!
+//! * the placement handle of every slot, on a drive with handles.
+//!
 //! Counts and validity follow from it. The slot of a page follows from the owners, too, but pages
 //! lie anywhere. Looking each up would take most of the time.
 //!
@@ -22,7 +24,7 @@ use std::io::{self, Read, Write};
 use std::ops::Range;
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 const NOBODY: u32 = u32::MAX;
 
 /// The bytes are not a saved state of this drive.
@@ -33,7 +35,7 @@ type Intact<T> = Result<T, Damaged>;
 
 impl<S: Store> Space<S> {
     /// Writes a quiet state.
-    pub(crate) fn save(&self, map: &Map, to: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn save(&self, map: &Map, handles: &[u8], to: &mut dyn Write) -> io::Result<()> {
         let mut out = Out::new(to);
         let mut put = |n: u32| out.put(n);
         self.header(map).into_iter().for_each(&mut put);
@@ -77,11 +79,21 @@ impl<S: Store> Space<S> {
         for lpn in (0..map.logical_pages()).map(Lpn::from_u32) {
             put(map.lookup(lpn).map_or(NOBODY, Ppn::as_u32));
         }
+        for four in handles.chunks(4) {
+            let mut word = [0; 4];
+            word[..four.len()].copy_from_slice(four);
+            out.put(u32::from_le_bytes(word));
+        }
         out.seal()
     }
 
     /// Puts an empty space and map into a saved state. The caller checks it.
-    pub(crate) fn restore(&mut self, from: &mut dyn Read, map: &mut Map) -> Intact<()> {
+    pub(crate) fn restore(
+        &mut self,
+        from: &mut dyn Read,
+        map: &mut Map,
+        handles: Option<(&mut [u8], u8)>,
+    ) -> Intact<()> {
         let mut words = Words::new(from);
         for expected in self.header(map) {
             if words.next()? != expected {
@@ -95,6 +107,16 @@ impl<S: Store> Space<S> {
             || self.restore_owners(map, &mut words)? != self.restore_map(map, &mut words)?
         {
             return Err(Damaged);
+        }
+        if let Some((handles, count)) = handles {
+            for four in handles.chunks_mut(4) {
+                let word = words.next()?.to_le_bytes();
+                let (known, padding) = word.split_at(four.len());
+                if known.iter().any(|handle| *handle >= count) || padding.iter().any(|n| *n > 0) {
+                    return Err(Damaged);
+                }
+                four.copy_from_slice(known);
+            }
         }
         words.end()?;
         for (closed_at, b) in closed {
@@ -236,7 +258,7 @@ impl<S: Store> Space<S> {
         Ok(pairs)
     }
 
-    fn header(&self, map: &Map) -> [u32; 14] {
+    fn header(&self, map: &Map) -> [u32; 15] {
         let (shape, units) = (self.geometry.shape(), self.geometry.units());
         [
             MAGIC,
@@ -252,6 +274,7 @@ impl<S: Store> Space<S> {
             units.pages,
             units.planes,
             self.geometry.superblocks().members(),
+            self.geometry.superblocks().layers(),
             self.geometry.superblocks().parity(),
         ]
     }

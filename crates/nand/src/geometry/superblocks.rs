@@ -7,6 +7,9 @@
 //!
 //! The program units of a superblock are filled in the order of *stripes*: the first of each of its
 //! blocks in turn, then the second of each, and so on. One unit in N may hold parity.
+//!
+//! A superblock may have *layers*: blocks of several indices that follow one another in each plane.
+//! They are filled one layer after the other.
 
 use crate::{BlockId, PlaneId, Shape};
 use kernel::Divisor;
@@ -22,8 +25,12 @@ pub struct Superblocks {
     planes: u32,
     /// Blocks of a plane.
     blocks: u32,
+    /// Blocks of a superblock in each plane.
+    layers: u32,
     by_blocks: Divisor,
-    by_members: Divisor,
+    /// Planes of a set.
+    by_set: Divisor,
+    by_layers: Divisor,
     /// One program unit in this number holds parity; 0: none does.
     parity: u32,
 }
@@ -36,8 +43,10 @@ impl Superblocks {
             dies: 1,
             planes: shape.planes_per_die,
             blocks: shape.blocks_per_plane,
+            layers: 1,
             by_blocks: Divisor::new(shape.blocks_per_plane),
-            by_members: Divisor::new(1),
+            by_set: Divisor::new(1),
+            by_layers: Divisor::new(1),
             parity: 0,
         }
     }
@@ -50,13 +59,29 @@ impl Superblocks {
     /// Blocks of all planes of this number of dies, which divides that of the drive.
     pub(crate) fn across(shape: &Shape, dies: u32) -> Self {
         let members = dies * shape.planes_per_die;
-        Self { members, dies, by_members: Divisor::new(members), ..Self::alone(shape) }
+        Self { members, dies, by_set: Divisor::new(members), ..Self::alone(shape) }
+    }
+
+    /// The same with this number of layers, which divides the blocks of a plane.
+    pub(crate) fn with_layers(self, layers: u32) -> Self {
+        let members = self.members / self.layers * layers;
+        Self { members, layers, by_layers: Divisor::new(layers), ..self }
     }
 
     /// Blocks of a superblock.
     #[inline(always)]
     pub fn members(&self) -> u32 {
         self.members
+    }
+
+    /// Blocks of a superblock in each plane.
+    pub fn layers(&self) -> u32 {
+        self.layers
+    }
+
+    /// Planes of a set.
+    pub fn planes(&self) -> u32 {
+        self.by_set.get()
     }
 
     /// Whether each block is alone.
@@ -99,7 +124,7 @@ impl Superblocks {
         if self.members == 1 {
             return plane;
         }
-        PlaneId::from_u32(plane.as_u32() - self.by_members.rem(plane.as_u32()))
+        PlaneId::from_u32(plane.as_u32() - self.by_set.rem(plane.as_u32()))
     }
 
     /// The superblock of a block: its first block.
@@ -111,20 +136,41 @@ impl Superblocks {
     #[inline(never)]
     fn first_of_several(&self, block: BlockId) -> BlockId {
         let plane = self.by_blocks.div(block.as_u32());
-        BlockId::from_u32(block.as_u32() - self.by_members.rem(plane) * self.blocks)
+        let first = block.as_u32() - self.by_set.rem(plane) * self.blocks;
+        BlockId::from_u32(first - self.layer_of(block))
+    }
+
+    /// The layer that a block lies in.
+    fn layer_of(&self, block: BlockId) -> u32 {
+        self.by_layers.rem(self.by_blocks.rem(block.as_u32()))
     }
 
     /// The position of a block in the stripes of its superblock: one plane of each die, then the
-    /// next plane of each.
+    /// next plane of each; then the next layer.
     pub fn position(&self, block: BlockId) -> u32 {
-        let place = self.by_members.rem(self.by_blocks.div(block.as_u32()));
-        place % self.planes * self.dies + place / self.planes
+        let place = self.by_set.rem(self.by_blocks.div(block.as_u32()));
+        let place = place % self.planes * self.dies + place / self.planes;
+        self.layer_of(block) * self.planes() + place
     }
 
     /// The block at a position of the stripes of a superblock.
     pub fn member(&self, superblock: BlockId, position: u32) -> BlockId {
-        let plane = position % self.dies * self.planes + position / self.dies;
-        BlockId::from_u32(superblock.as_u32() + plane * self.blocks)
+        let (layer, place) = (position / self.planes(), position % self.planes());
+        let plane = place % self.dies * self.planes + place / self.dies;
+        BlockId::from_u32(superblock.as_u32() + plane * self.blocks + layer)
+    }
+
+    /// The place of a program unit in the order of stripes: `row` of the block at `position`, where
+    /// blocks have `rows` units.
+    pub fn unit(&self, position: u32, row: u32, rows: u32) -> u32 {
+        let (layer, place) = (position / self.planes(), position % self.planes());
+        (layer * rows + row) * self.planes() + place
+    }
+
+    /// The position of the block that has a program unit, counted in the order of stripes.
+    pub fn position_of(&self, unit: u32, rows: u32) -> u32 {
+        let layer = unit / (rows * self.planes());
+        layer * self.planes() + unit % self.planes()
     }
 
     /// The blocks of a superblock, in the order of stripes.
@@ -135,6 +181,6 @@ impl Superblocks {
 
     /// The planes of a set.
     pub fn planes_of(&self, set: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
-        (set.as_u32()..set.as_u32() + self.members).map(PlaneId::from_u32)
+        (set.as_u32()..set.as_u32() + self.planes()).map(PlaneId::from_u32)
     }
 }

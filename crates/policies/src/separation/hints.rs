@@ -36,7 +36,7 @@ pub(crate) fn new(params: &Params) -> Hints {
 }
 
 /// Names of streams, which outlive the drive.
-const NAMES: [&str; 32] = [
+pub(super) const NAMES: [&str; 32] = [
     "hint-0", "hint-1", "hint-2", "hint-3", "hint-4", "hint-5", "hint-6", "hint-7", "hint-8",
     "hint-9", "hint-10", "hint-11", "hint-12", "hint-13", "hint-14", "hint-15", "hint-16",
     "hint-17", "hint-18", "hint-19", "hint-20", "hint-21", "hint-22", "hint-23", "hint-24",

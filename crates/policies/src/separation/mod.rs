@@ -1,6 +1,6 @@
 //! Family separation: to which stream does a page go?
 
-use ftl::{Deaths, PageCtx, Separation, StreamSpec};
+use ftl::{Deaths, HandleSpec, PageCtx, Separation, StreamSpec};
 use nand::BlockId;
 use std::sync::Arc;
 
@@ -10,12 +10,16 @@ crate::family::family! { $
         sepgc: sepgc::SepGc,
         shared: shared::Shared,
         hints: hints::Hints,
+        fdp: fdp::Fdp,
         dac: dac::Dac,
         sepbit: sepbit::SepBit,
         death_time: death_time::DeathTime,
     }
     fn streams(&self) -> Vec<StreamSpec>;
     fn stream(&mut self, page: &PageCtx) -> u8;
+    fn learn_handles(&mut self, handles: &HandleSpec);
+    fn may_protect(&self) -> bool;
+    fn protects(&self, stream: u8) -> bool;
     fn isolates(&self) -> bool;
     fn follows(&self) -> bool;
     fn on_placed(&mut self, page: &PageCtx, stream: u8);

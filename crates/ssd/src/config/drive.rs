@@ -272,6 +272,14 @@ words! {
         TwoStep = "two-step",
     }
 
+    /// How far data of different placement handles stay apart.
+    pub enum Isolation {
+        /// Until they are moved.
+        Initial = "initial",
+        /// For good.
+        Persistent = "persistent",
+    }
+
     /// The transfers that go first on a channel that becomes free.
     pub enum ChannelFirst {
         /// Commands of new operations, then data that dies have sensed.

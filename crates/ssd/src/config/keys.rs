@@ -9,12 +9,14 @@
 
 use super::drive::{
     Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, FreeBlock, GcPacing, GcTrigger,
-    HostMode, Interruptible, Mapping, Model, MultiPlane, OffloadEviction, PendingRead, PermutationOrder, Program,
-    ProgramSpeed, ReadStart, RecoveryConstants, SHORTEST, Superblock, Uncorrectable, UnmappedRead,
+    HostMode, Interruptible, Isolation, Mapping, Model, MultiPlane, OffloadEviction, PendingRead,
+    PermutationOrder, Program, ProgramSpeed, ReadStart, RecoveryConstants, SHORTEST, Superblock,
+    Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log};
 use super::field::{Any, At, ByPageType, Field, SettingKey, Word, all, settings, values};
 use super::node::{KeyEntry, TomlTable, Value, join};
+use ftl::HandleSpec;
 use kernel::{Bandwidth, Bytes, Dur, Energy, Hint, Power, Prio, QuantityError, Rate};
 use nand::PageOrder;
 use policies::Family;
@@ -390,8 +392,31 @@ settings! {
         /// The free block that a write opens. "oldest": the one that has been free longest, so blocks
         /// take turns. "least-worn": the one with the fewest cycles. By default "oldest".
         free_block: Option<FreeBlock>,
+        /// Flexible data placement (NVMe): the placement handles of the drive. A write's hint is its
+        /// handle. Its separation policy is then `fdp`. Not given: none.
+        fdp: Option<FdpSettings>,
         /// When garbage collection runs.
         gc: GcSettings,
+    }
+
+    /// Flexible data placement: handles, and the reclaim units that their data lie in.
+    pub struct FdpSettings: Copy {
+        /// Placement handles, 1 to 32. A write without a hint, and one whose hint is not below this
+        /// number, goes to handle 0.
+        handles: u32 [1, policies::separation::fdp::MOST],
+        /// Superblocks of a reclaim unit, at least 1. It is opened, filled, collected and erased as one, so
+        /// free blocks that keys count are such units. Their number divides `blocks-per-plane`. By
+        /// default 1.
+        reclaim_unit: NonZeroU32 = 1,
+        /// Where moved data go. "initial": to units of their own, which all handles share.
+        /// "persistent": to units of their handle. By default "initial".
+        isolation: Isolation = (Isolation::Initial),
+        /// Moved data go to the open unit of handle 0, behind new writes: firmware without a unit for
+        /// them. Not with "persistent". By default false.
+        spill: bool = false,
+        /// Collection leaves units with valid data alone if their handle is written in sequence, as long as
+        /// others gain. By default false.
+        keep_sequential: bool = false,
     }
 
     /// When garbage collection runs, in free blocks of a plane.
@@ -595,6 +620,18 @@ settings! {
         /// How much time a row of a stored run's series covers, such as "1s", at least 1us;
         /// "auto": as much as makes 1024 to 2048 rows.
         series_interval: Interval [SHORTEST, Dur::ns(u64::MAX), "is {}", "at least 1us"] => Run,
+    }
+}
+
+impl FdpSettings {
+    /// The handles as the FTL knows them.
+    pub(crate) fn spec(&self) -> HandleSpec {
+        HandleSpec {
+            count: self.handles as u8,
+            persistent: self.isolation == Isolation::Persistent,
+            spill: self.spill,
+            keep_sequential: self.keep_sequential,
+        }
     }
 }
 

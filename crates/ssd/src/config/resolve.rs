@@ -1,20 +1,21 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
 use super::drive::{
-    ChannelFirst, Drive, DriveWorkload, FreeBlock, GcPacing, GcTrigger, HostMode, Model,
+    ChannelFirst, Drive, DriveWorkload, FreeBlock, GcPacing, GcTrigger, HostMode, Isolation, Model,
     MultiPlane, Program, Recording, Superblock, limits,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of, one_of};
 use super::keys::{
-    Choices, EnergySettings, File, Fraction, GcSettings, GeometrySettings, PagesSettings,
-    Reliability, WorkloadSettings,
+    Choices, EnergySettings, FdpSettings, File, Fraction, GcSettings, GeometrySettings,
+    PagesSettings, Reliability, WorkloadSettings,
 };
 use super::layers::{DRIVE, Merged, WAYS};
 use super::node::{Node, TomlTable};
 use super::scale::Scale;
 use super::text::{Origin, Text, TextPlace};
 use super::times::spread;
+use ftl::HandleSpec;
 use kernel::Bytes;
 use nand::{Energies, Geometry, GeometryError, PageOrder, Shape, UnitSizes};
 use policies::external::Supplier;
@@ -28,6 +29,9 @@ pub(crate) const MOST_UNITS: u64 = 64;
 
 /// Pages programmed while ageing, after which a checkpoint is kept.
 const CHECKPOINT: u64 = 1 << 29;
+
+/// The greatest number of mapping units in a superblock.
+const MOST_SLOTS: u64 = 1 << 29;
 
 /// The greatest number of pages in a write buffer.
 const BUFFER_PAGES: u64 = 1 << 30;
@@ -336,12 +340,11 @@ impl Work<'_> {
             self.fail(ConfigErrorKind::Conflict, message, &[("pages.order", "")]);
         }
         let superblocks = self.superblocks(self.units(ordered?)?)?;
-        self.parity(superblocks)
+        self.parity(self.reclaim_units(superblocks)?)
     }
 
     /// The array with its superblocks.
     fn superblocks(&self, geometry: Geometry) -> Option<Geometry> {
-        const MOST_SLOTS: u64 = 1 << 29;
         let path = "ftl.superblock";
         let asked = self.get::<Superblock>(path).unwrap_or(Superblock::PlaneGroup);
         let Some(dies) = asked.dies(&geometry) else { return Some(geometry) };
@@ -374,6 +377,41 @@ impl Work<'_> {
         Some(geometry.with_superblocks(dies))
     }
 
+    /// The array with its reclaim units, which may be several superblocks.
+    fn reclaim_units(&self, geometry: Geometry) -> Option<Geometry> {
+        let path = "ftl.fdp.reclaim-unit";
+        let layers = self.get::<NonZeroU32>(path).unwrap_or(1);
+        if layers == 1 {
+            return Some(geometry);
+        }
+        let other = if self.get::<Fraction>("scale").is_some_and(|of| of > 1) {
+            Some((
+                "scale",
+                "a scaled drive has fewer superblocks, so they would not be whole units",
+            ))
+        } else if self.tree.at("ftl.copyback").is_some() {
+            Some(("ftl.copyback", "moved data take the superblocks of a unit in turn"))
+        } else {
+            None
+        };
+        if let Some((other, why)) = other {
+            let message = format!("`{path}` is {layers} and does not go with `{other}`: {why}");
+            let marks = [(path, "must be 1"), (other, "")];
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
+            return None;
+        }
+        let blocks = geometry.shape().blocks_per_plane;
+        let slots = u64::from(geometry.slots_per_superblock()) * u64::from(layers);
+        if !blocks.is_multiple_of(layers) || slots > MOST_SLOTS {
+            let message = format!("`{path}` is {layers}, and a plane has {blocks} blocks");
+            let label = format!("a part of them; at most {MOST_SLOTS} mapping units in all");
+            let marks = [(path, &*label), ("geometry.blocks-per-plane", "")];
+            self.fail(ConfigErrorKind::Value, message, &marks);
+            return None;
+        }
+        Some(geometry.with_layers(layers))
+    }
+
     /// The array with its parity.
     fn parity(&self, geometry: Geometry) -> Option<Geometry> {
         let path = "ftl.parity";
@@ -382,11 +420,11 @@ impl Work<'_> {
             return Some(geometry);
         }
         let superblocks = geometry.superblocks();
-        let (units, of) = if superblocks.are_blocks() {
+        let (units, of) = if superblocks.planes() == 1 {
             let units = geometry.pages_per_block() / geometry.slots_per_program();
             (units, "program units of a block")
         } else {
-            (superblocks.members(), "blocks of a superblock")
+            (superblocks.planes(), "blocks of a superblock")
         };
         if one_in == 1 || !units.is_multiple_of(one_in) {
             let message = format!("`{path}` is {one_in}, and there are {units} {of}");
@@ -678,7 +716,7 @@ impl Work<'_> {
         let own = reserve(stop);
         // Each block may keep up to a program unit less one page that reclaiming it does not gain.
         let unit = u64::from(g.slots_per_program());
-        let padded = (unit - 1) * g.blocks_per_plane() as u64;
+        let padded = (unit - 1) * g.superblocks_per_set() as u64;
         let padded = padded.div_ceil(slots);
         let blocks = own + kept + padded;
         let sets = g.sets() as u64;
@@ -691,6 +729,9 @@ impl Work<'_> {
         let who = names.as_ref().map_or("GC needs".to_owned(), |who| format!("GC and {who} need"));
         let per_plane = spare as f64 / (sets * slots) as f64;
         let (each, per, whole) = match g.superblocks().dies() {
+            _ if g.superblocks().layers() > 1 => {
+                ("reclaim units", "per set of dies".to_owned(), "it has")
+            }
             _ if g.superblocks().are_blocks() => ("blocks", "per plane".to_owned(), "a plane has"),
             dies if dies as usize == g.dies() => ("superblocks", String::new(), "the drive has"),
             dies => ("superblocks", format!("per {dies} dies"), "they have"),
@@ -711,7 +752,7 @@ impl Work<'_> {
                 "; moved data take whole programs of {unit} mapping units, which may give up {padded}"
             );
         }
-        let all = g.blocks_per_plane() as u64;
+        let all = g.superblocks_per_set() as u64;
         help += &if let Some(scale) = scale {
             match scale.most(|other| other.spare_blocks() >= blocks as f64) {
                 1 => format!("; none below 1/1 leaves as many of {} blocks", scale.whole_blocks),
@@ -825,6 +866,7 @@ impl Work<'_> {
 
     fn policies(&self, supplier: Option<&dyn Supplier>) -> Option<PolicySet> {
         let mut choices = self.take::<Choices>("policies")?;
+        let handles = self.handles(&mut choices);
         for (family, ..) in choices.extract_if(.., |(_, name, _)| name.is_empty()) {
             let path = format!("policies.{family}");
             if let Some(entry) = self.tree.entry(&path).filter(|_| self.log.is_sound(&path)) {
@@ -838,10 +880,49 @@ impl Work<'_> {
         }
         let set = PolicySet::resolve(&choices, supplier);
         let set = set.map_err(|errors| errors.iter().for_each(|e| self.policy_error(e))).ok()?;
+        let set = match handles {
+            Some(handles) => set.with_handles(handles),
+            None => set,
+        };
         if let Some(error) = self.geometry.and_then(|geometry| set.misfit(&geometry)) {
             self.policy_error(&error);
         }
         Some(set)
+    }
+
+    /// The placement handles of the drive. The separation policy of such a drive keeps them apart.
+    fn handles(
+        &self,
+        choices: &mut Vec<(String, String, serde_json::Map<String, Json>)>,
+    ) -> Option<HandleSpec> {
+        let (own, path) = (policies::separation::fdp::INFO.name, "policies.separation");
+        let family = Family::Separation.name();
+        let chosen = choices.iter().find(|(of, ..)| of == family).map(|(_, name, _)| name.clone());
+        let given = self.tree.at("ftl.fdp").is_some();
+        match chosen {
+            Some(name) if given && name != own && !name.is_empty() => {
+                let message = format!(
+                    "`ftl.fdp` keeps the data of its handles apart, so `separation={name}` cannot choose \
+                     the blocks of a page"
+                );
+                let marks = [(path, "leave it out"), ("ftl.fdp", "or this")];
+                self.fail(ConfigErrorKind::Conflict, message, &marks);
+            }
+            None if given => {
+                choices.push((family.to_owned(), own.to_owned(), serde_json::Map::new()))
+            }
+            _ => {}
+        }
+        let fdp = self.get::<FdpSettings>("ftl.fdp").filter(|_| given)?;
+        if fdp.spill && fdp.isolation == Isolation::Persistent {
+            let message = "`ftl.fdp.spill` moves data into the unit of another handle, and \
+                           `isolation = \"persistent\"` excludes that";
+            let marks =
+                [("ftl.fdp.spill", "must be false"), ("ftl.fdp.isolation", "or \"initial\"")];
+            self.fail(ConfigErrorKind::Conflict, message, &marks);
+            return None;
+        }
+        Some(fdp.spec())
     }
 
     /// Shows a policy's error at the place where the policy was written.

@@ -31,6 +31,7 @@ impl Drive {
             // A run retires a block at its rated cycles, however long it rested.
             recovery: false,
             roles: !self.policies.build().read_disturb.role_names().is_empty(),
+            handles: self.ftl.fdp.is_some(),
         };
         let said = |(name, idle)| match idle {
             Idle::All(why) => format!("`{name}` changes nothing on this drive: {why}"),
@@ -69,7 +70,7 @@ impl Drive {
         if kept <= MOST_RESERVED * spare {
             return None;
         }
-        let blocks = self.geometry.blocks_per_plane() as f64;
+        let blocks = self.geometry.superblocks_per_set() as f64;
         let left = |of: f64| 100.0 * (self.spare_factor - kept / of);
         let nominal = 100.0 * self.spare_factor;
         let (share, now) = (100.0 * kept / spare, left(blocks));
@@ -137,7 +138,7 @@ impl Drive {
 
     /// Blocks of a plane beyond those for the exported capacity.
     fn spare_blocks(&self) -> f64 {
-        self.spare_factor * self.geometry.blocks_per_plane() as f64
+        self.spare_factor * self.geometry.superblocks_per_set() as f64
     }
 
     /// Blocks of a plane that neither hold old data nor are exported.
@@ -153,7 +154,7 @@ impl Drive {
         let file = (&*self.name, text);
         let layers = Layers { file, library: &|_| None, set: &[], policy: &[], seed: None };
         let included = load(&layers).expect("an included drive is right");
-        Some(included.geometry.blocks_per_plane() as f64)
+        Some(included.geometry.superblocks_per_set() as f64)
     }
 
     /// A write keeps its place in the buffer until it is programmed. With fewer places than all

@@ -26,6 +26,6 @@ pub(crate) use host_interface::{COMMAND, HostInterface, Passed};
 pub(crate) use interface::DriveInterface;
 pub(crate) use port::Transfer;
 pub(crate) use program_buffer::ProgramBuffers;
-pub use queue::{Class, ClassStats, Completion, Safe, Stats};
+pub use queue::{ByHandle, Class, ClassStats, Completion, Safe, Stats};
 pub(crate) use queue::{Inside, Requests};
 pub(crate) use run_flows::RunFlows;

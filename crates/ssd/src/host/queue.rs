@@ -3,7 +3,7 @@
 
 use super::{Barrier, ByLatency};
 use crate::ops::{Course, NONE, Spent, behind};
-use ftl::HostTag;
+use ftl::{HandleSpec, HostTag};
 use kernel::{Dur, Hint, Histogram, Prio, Time, TimeSum};
 use nand::Each;
 use std::collections::VecDeque;
@@ -66,6 +66,9 @@ pub struct Stats {
     pub hinted: bool,
     /// The same by flow, if there are flows.
     pub flows: Vec<Each<Class, ClassStats>>,
+    /// Bytes written through each placement handle, and writes to one that is not there, if the drive
+    /// has handles.
+    pub handles: Option<Box<ByHandle>>,
     /// Requests taken in.
     pub generated: u64,
     /// Requests completed.
@@ -94,6 +97,16 @@ pub struct Stats {
     pub emptied_ns: u64,
     /// Events processed.
     pub events: u64,
+}
+
+/// Completed writes by placement handle.
+#[derive(Clone, Debug)]
+pub struct ByHandle {
+    spec: HandleSpec,
+    /// Bytes written through each.
+    pub bytes: Vec<u64>,
+    /// Writes with the number of a handle that is not there, which went to handle 0.
+    pub invalid: u64,
 }
 
 /// One host request inside the drive.
@@ -291,6 +304,23 @@ impl Requests {
     /// Further counts are needed as a request completes.
     pub(crate) fn set_apart(&mut self) {
         self.apart = true;
+    }
+
+    /// From now on writes are counted by placement handle.
+    pub(crate) fn count_by_handle(&mut self, spec: HandleSpec) {
+        let bytes = vec![0; spec.count.into()];
+        self.stats.handles = Some(Box::new(ByHandle { spec, bytes, invalid: 0 }));
+        self.set_apart();
+    }
+
+    /// A request is about to be done: the counts of its placement handle, if there are handles.
+    pub(crate) fn complete_of_handle(&mut self, id: u32) {
+        let &Inside { class, hint, bytes, .. } = self.get(id);
+        let Some(by) = self.stats.handles.as_mut().filter(|_| class == Class::Write) else {
+            return;
+        };
+        by.bytes[usize::from(by.spec.of(hint))] += u64::from(bytes);
+        by.invalid += u64::from(hint >= by.spec.count);
     }
 
     /// Whether further counts are needed as a request completes.

@@ -109,7 +109,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
     }
 
-    /// A request is about to be done on a drive with flows, a controller, a link, or requests that
+    /// A request is about to be done on a drive with flows, placement handles, a controller, a link, or requests that
     /// may wait outside. `spent` becomes the account of its whole time.
     #[cold]
     fn complete_apart(&mut self, id: u32, spent: &mut Spent) {
@@ -118,6 +118,7 @@ impl<K: PolicyTypes> Sim<K> {
         }
         self.requests.add_line(id, spent);
         self.requests.complete_in_flow(id, spent, self.clock.now);
+        self.requests.complete_of_handle(id);
     }
 
     /// Flushes without further writes to wait for are done; `last` is the time of the last write

@@ -31,7 +31,7 @@ pub use watch::Stretch;
 
 pub use crate::device::{DeviceStats, PageCounts};
 pub use crate::host::{
-    BufferCounts, ByLatency, Class, ClassStats, Completion, Delays, Overload, Safe, Stats,
+    BufferCounts, ByHandle, ByLatency, Class, ClassStats, Completion, Delays, Overload, Safe, Stats,
 };
 
 use crate::clock::{Actor, Clock};
@@ -129,6 +129,9 @@ impl<K: PolicyTypes> Sim<K> {
         if host_interface.is_some() {
             requests.set_apart();
         }
+        if let Some(handles) = ftl.handles() {
+            requests.count_by_handle(*handles.spec());
+        }
         Self {
             program_buffers,
             program_wait: drive.ftl.program_wait.unwrap_or(Dur::ZERO),
@@ -223,6 +226,12 @@ impl<K: PolicyTypes> Sim<K> {
         let id = self.requests.add(inside, now);
         self.take_in(id);
         Dur::ZERO
+    }
+
+    /// The host wants later writes of a placement handle in a new reclaim unit. The drive has that handle.
+    pub fn update_handle(&mut self, handle: u8) {
+        self.ftl.update_handle(handle, self.clock.now);
+        self.start_jobs();
     }
 
     /// When the next event in the drive happens, if nothing is pushed before.

@@ -4,7 +4,8 @@ use super::crew::Lead;
 use super::pace::Need;
 use super::{JobId, Leaving, Next, Task, Then};
 use crate::{
-    Config, Dest, Ftl, FtlView, PlaneView, PolicyTypes, ReadDisturb, Role, StreamId, Victim,
+    Config, Dest, Ftl, FtlView, PlaneView, PolicyTypes, ReadDisturb, Role, Separation, StreamId,
+    Victim,
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, PlaneId, Source, Tag};
@@ -43,8 +44,7 @@ impl Victims {
         }
     }
 
-    /// Leaves out the blocks of a plane with a role of their own for which `out` is true. Returns
-    /// whether there are any.
+    /// Leaves out the blocks of a plane for which `out` is true. Returns whether there are any.
     pub(super) fn exclude(
         &mut self,
         ftl: &FtlView<'_>,
@@ -52,10 +52,15 @@ impl Victims {
         out: impl Fn(BlockId) -> bool,
     ) -> bool {
         for (at, b) in ftl.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
-            self.excluded.put(at, ftl.blocks.role(b) != Role::REGULAR && out(b));
+            self.excluded.put(at, out(b));
         }
         self.excluded.next_from(0).is_some()
     }
+}
+
+/// Whether a block has a use of the read-disturb policy's own.
+pub(super) fn has_role(ftl: &FtlView<'_>, block: BlockId) -> bool {
+    ftl.blocks.role(block) != Role::REGULAR
 }
 
 impl<K: PolicyTypes> Ftl<K> {
@@ -69,8 +74,8 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.jobs.get_mut(id).task = Task::Collect(Collect::Choose);
                 return Some(self.give_way(id));
             }
-            let counted = self.reads.are_counted();
-            let unprotected = counted.then(|| self.choose_unprotected(plane, tag, now)).flatten();
+            let protects = self.reads.are_counted() || self.answers.separation.protects;
+            let unprotected = protects.then(|| self.choose_unprotected(plane, tag, now)).flatten();
             let at = plane.as_u32() as usize;
             let due = self.answers.garbage > 0.0 && self.jobs.garbage_due.get(at);
             chosen = unprotected;
@@ -307,12 +312,20 @@ impl<K: PolicyTypes> Ftl<K> {
         chosen.filter(|b| self.space.gains(*b))
     }
 
-    /// A victim that gains, among the blocks that the read-disturb policy does not protect, if it
-    /// protects any.
+    /// A victim that gains, among the blocks that neither the read-disturb policy nor the separation
+    /// policy protects, if one of them protects any.
     #[cold]
     fn choose_unprotected(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
         let ftl = FtlView::of(&self.space, &self.map, &self.reads);
-        let protected = |b| self.policies.read_disturb.protects(&ftl, b);
+        let (policies, separation) = (&self.policies, &self.answers.separation);
+        let protected = |b| {
+            has_role(&ftl, b) && policies.read_disturb.protects(&ftl, b)
+                || separation.protects
+                    && ftl.blocks.valid(b) > 0
+                    && separation
+                        .place_of(ftl.blocks.stream(b))
+                        .is_some_and(|place| policies.separation.protects(place))
+        };
         if !self.victims.exclude(&ftl, plane, protected) {
             return None;
         }

@@ -1,6 +1,7 @@
 //! The running jobs, those whose turn it is, and those that wait; how they come about, and how they
 //! are run without time.
 
+use super::collect::has_role;
 use super::crew::Crew;
 use super::{After, Collect, Copyback, GcPace, Job, JobBuffer, JobId, Next, Page, Task};
 use crate::{
@@ -307,7 +308,8 @@ impl<K: PolicyTypes> Ftl<K> {
         // Wear levelling looks for cold data. A block to which the read-disturb policy gave a role
         // has little wear because it endures many reads.
         let ftl = FtlView::of(&self.space, &self.map, &self.reads);
-        let spares = self.reads.are_counted() && self.victims.exclude(&ftl, plane, |_| true);
+        let spares =
+            self.reads.are_counted() && self.victims.exclude(&ftl, plane, |b| has_role(&ftl, b));
         let excluded = spares.then_some(&self.victims.excluded);
         let mut plan = Plan::of(Source::Wear);
         let plane = PlaneView { ftl, plane, now, from: 0, excluded };

@@ -192,6 +192,7 @@ impl<K: PolicyTypes> Ftl<K> {
         }
         self.space.counts.sealed += self.space.complete(block);
         if frontier {
+            self.note_sealed(block);
             self.collect_if_short(plane, Source::Refresh, Prio::Normal);
         }
         if !self.space.is_programmed(block) {

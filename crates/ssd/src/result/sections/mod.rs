@@ -67,6 +67,7 @@ sections! {
     capacity,
     scale,
     buffer,
+    fdp,
     energy_joules,
     energy_split,
     lifetime,
