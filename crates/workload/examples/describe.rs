@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 requests: 10_000_000,
                 size: Some(Size::One(size.parse()?)),
                 read_share: Some(0.3),
-                arrivals: Arrivals::Poisson { iops: 100.0 },
+                arrivals: Some(Arrivals::Poisson { iops: 100.0 }),
                 ..Generator::new(pattern)
             };
             let span: Bytes = span.parse()?;

@@ -40,7 +40,7 @@ pub use arrange::{
 };
 pub use clock::at_speed;
 pub use error::{Detail, Spot, TraceError, TracePlace};
-pub use generate::{Arrivals, Generator, MixShare, PassOrder, Pattern, Size, Synthetic};
+pub use generate::{Arrivals, Eviction, Generator, MixShare, PassOrder, Pattern, Size, Synthetic};
 pub use request::{BATCH, Op, Request};
 pub use source::{About, Flow, Flows, Loop, Named, RequestSource, StandIn, Workload, digest};
 pub use trace::{

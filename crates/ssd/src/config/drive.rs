@@ -330,6 +330,14 @@ words! {
         Repeated = "repeated",
     }
 
+    /// How the data of an ended conversation become invalid, in the generator `kv-offload`.
+    pub enum OffloadEviction {
+        /// The next conversation writes over them.
+        Overwrite = "overwrite",
+        /// The host trims them.
+        Trim = "trim",
+    }
+
     /// Whether the link carries data both ways at once.
     pub enum Duplex {
         /// It does.

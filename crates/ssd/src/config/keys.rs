@@ -9,9 +9,9 @@
 
 use super::drive::{
     Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, FreeBlock, GcPacing, GcTrigger,
-    HostMode, Interruptible, Isolation, Mapping, Model, MultiPlane, PendingRead, PermutationOrder,
-    Program, ProgramSpeed, ReadStart, RecoveryConstants, SHORTEST, Superblock, Uncorrectable,
-    UnmappedRead,
+    HostMode, Interruptible, Isolation, Mapping, Model, MultiPlane, OffloadEviction, PendingRead,
+    PermutationOrder, Program, ProgramSpeed, ReadStart, RecoveryConstants, SHORTEST, Superblock,
+    Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, ConfigErrorKind, Log};
 use super::field::{Any, At, ByPageType, Field, SettingKey, Word, all, settings, values};
@@ -584,6 +584,21 @@ settings! {
         /// Generator `permutation`: "redrawn", each pass over the addresses draws a new order (fio
         /// with `randrepeat=0`), or "repeated", all have the order of the first (fio without).
         order: Option<PermutationOrder>,
+        /// Generator `kv-offload`: conversations at a time, at least 1. By default 16, or as many as
+        /// there is room for.
+        sessions: Option<NonZeroU64>,
+        /// Generator `kv-offload`: the data that are looked up, read and written as a whole, 1 B to
+        /// 1 GiB; 2 MiB by default.
+        object_size: Option<Bytes>,
+        /// Generator `kv-offload`: the share of the lookups whose object is on the drive and is read,
+        /// 0 to 1. The other objects are written. 0.9947 by default, the measured share.
+        prefix_hits: Option<f64>,
+        /// Generator `kv-offload`: the data of an ended conversation are written over ("overwrite",
+        /// the default) or trimmed before the next one begins ("trim").
+        eviction: Option<OffloadEviction>,
+        /// Generator `kv-offload`: the number of tenants, at most 255. Sessions belong to them in turn,
+        /// and requests have the hints 1, 2, … of their tenants. 0, the default: no hints.
+        tenants: Option<u32> [0, u32::from(Hint::MAX)],
         /// Generators and stand-ins: the seed. By default that of the run.
         seed: Option<u64>,
     }

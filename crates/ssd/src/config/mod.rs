@@ -42,8 +42,8 @@ pub(crate) use drive::WorkloadDemand;
 pub use drive::{
     Age, BufferKind, Cache, ChannelFirst, Drive, DriveWorkload, Duplex, Fill, Foreground,
     FreeBlock, GcPacing, GcTrigger, HostMode, Interruptible, Mapping, Model, MultiPlane,
-    PendingRead, PermutationOrder, Program, ProgramSpeed, ReadStart, Recording, RecoveryConstants,
-    SHORTEST, Uncorrectable, UnmappedRead, Years, capacity,
+    OffloadEviction, PendingRead, PermutationOrder, Program, ProgramSpeed, ReadStart, Recording,
+    RecoveryConstants, SHORTEST, Uncorrectable, UnmappedRead, Years, capacity,
 };
 pub use error::{ConfigError, ConfigErrorKind, Mark};
 pub(crate) use field::Word;

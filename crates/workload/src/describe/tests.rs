@@ -216,7 +216,7 @@ fn flushes_and_fua_change_nothing_else() {
 #[test]
 fn arrivals_at_random_have_dispersion_one_and_even_ones_none() {
     let poisson = Generator {
-        arrivals: Arrivals::Poisson { iops: 100.0 },
+        arrivals: Some(Arrivals::Poisson { iops: 100.0 }),
         ..Generator::new(Pattern::RandomWrite)
     };
     let rate = generated(&poisson, "1GiB", &Options::default()).rate.unwrap();
@@ -226,7 +226,7 @@ fn arrivals_at_random_have_dispersion_one_and_even_ones_none() {
     near(rate.peaks[0].dispersion, 1.0, 4.0 * (2.0_f64 / 1e4).sqrt());
     assert!(rate.series.reads.len() <= 2048 && rate.series.reads.len() > 1024);
     assert_eq!(rate.series.writes.iter().sum::<u64>(), 1_000_000);
-    let even = Generator { arrivals: Arrivals::Constant { iops: 100.0 }, ..poisson };
+    let even = Generator { arrivals: Some(Arrivals::Constant { iops: 100.0 }), ..poisson };
     let rate = generated(&even, "1GiB", &Options::default()).rate.unwrap();
     near(rate.peaks[0].dispersion, 0.0, 1e-9);
     near(rate.gaps.variation, 0.0, 1e-6);

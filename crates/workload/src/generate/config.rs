@@ -1,8 +1,9 @@
 //! The user's settings of a generator.
 
-use kernel::{Bytes, Dur, Rng};
+use kernel::{Bytes, Dur, Hint, Rng};
 use serde::{Deserialize, Serialize};
 
+use super::conversations::{self, Eviction, MEASURED, Offload};
 use super::permutation::{PassOrder, Passes};
 use super::spread::{SlotSpread, Zones};
 use super::zipf::Zipf;
@@ -26,13 +27,15 @@ pub enum Pattern {
     HotCold,
     /// Writes that go once over every aligned address, in random order, again and again.
     Permutation,
+    /// Reads and writes of the keys and values that a language model's server stores.
+    KvOffload,
     /// The enterprise workload of JESD219.
     Jesd219Enterprise,
 }
 
 impl Pattern {
     /// Every pattern, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::RandomWrite,
         Self::RandomRead,
         Self::SequentialWrite,
@@ -40,6 +43,7 @@ impl Pattern {
         Self::Zipf,
         Self::HotCold,
         Self::Permutation,
+        Self::KvOffload,
         Self::Jesd219Enterprise,
     ];
 
@@ -53,6 +57,7 @@ impl Pattern {
             Self::Zipf => "zipf",
             Self::HotCold => "hot-cold",
             Self::Permutation => "permutation",
+            Self::KvOffload => "kv-offload",
             Self::Jesd219Enterprise => "jesd219-enterprise",
         }
     }
@@ -69,6 +74,9 @@ impl Pattern {
             Self::Permutation => {
                 "writes of 4 KiB, once to every address in random order, again and again"
             }
+            Self::KvOffload => {
+                "reads and few writes of 128 KiB: stored keys and values of language models"
+            }
             Self::Jesd219Enterprise => {
                 "40 % reads and 60 % writes of 512 B to 64 KiB in three zones (JESD219 enterprise)"
             }
@@ -84,6 +92,7 @@ impl Pattern {
         match self {
             Self::RandomRead | Self::SequentialRead => 1.0,
             Self::Jesd219Enterprise => 0.4,
+            Self::KvOffload => MEASURED.hits(),
             Self::RandomWrite
             | Self::SequentialWrite
             | Self::Zipf
@@ -95,8 +104,17 @@ impl Pattern {
     pub(super) fn size(self) -> Size {
         match self {
             Self::SequentialWrite | Self::SequentialRead => Size::One(Bytes::kib(128)),
+            Self::KvOffload => Size::One(conversations::REQUEST),
             Self::Jesd219Enterprise => Size::Mix(jesd219_sizes()),
             _ => Size::One(Bytes::kib(4)),
+        }
+    }
+
+    /// When requests arrive, if the user does not say. `kv-offload` stands for measured rates.
+    pub(super) fn arrivals(self) -> Arrivals {
+        match self {
+            Self::KvOffload => Arrivals::Poisson { iops: MEASURED.iops() },
+            _ => Arrivals::AsFastAsPossible,
         }
     }
 }
@@ -164,9 +182,10 @@ pub struct Generator {
     /// The share of the writes that bypass volatile memory (FUA), 0 to 1.
     #[serde(default)]
     pub fua_share: f64,
-    /// When requests arrive.
-    #[serde(default)]
-    pub arrivals: Arrivals,
+    /// When requests arrive; by default as fast as possible, and for `kv-offload` at random times at
+    /// the measured rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
     /// Requests a second at exponentially distributed distances, instead of `arrivals`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
@@ -184,6 +203,25 @@ pub struct Generator {
     /// `randrepeat=0`), or all repeat that of the first (fio without). By default it draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<PassOrder>,
+    /// `kv-offload` only: conversations at a time, at least 1; by default 16, or as many as there is
+    /// room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<u64>,
+    /// `kv-offload` only: what is looked up, read and written as a whole, at most 1 GiB; by default
+    /// 2 MiB.
+    #[serde(default, with = "text", skip_serializing_if = "Option::is_none")]
+    pub object_size: Option<Bytes>,
+    /// `kv-offload` only: the share of the lookups whose object is on the drive, 0 to 1. The other
+    /// objects are written. By default that of the measured traffic, 0.9947.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix_hits: Option<f64>,
+    /// `kv-offload` only: whether ended conversations are trimmed or written over (the default).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eviction: Option<Eviction>,
+    /// `kv-offload` only: sessions belong to this number of tenants in turn, and requests have hints
+    /// from 1 on, one for each; at most 255, and by default 0: no hints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<u64>,
     /// The seed; by default that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -218,15 +256,81 @@ impl Generator {
             trim_share: 0.0,
             flush_every: None,
             fua_share: 0.0,
-            arrivals: Arrivals::default(),
+            arrivals: None,
             rate: None,
             theta: None,
             hot_data: None,
             hot_writes: None,
             order: None,
+            sessions: None,
+            object_size: None,
+            prefix_hits: None,
+            eviction: None,
+            tenants: None,
             seed: None,
             scale: 1,
         }
+    }
+
+    /// Random addresses are multiples of this.
+    pub(super) fn alignment(&self, size: &Size) -> Bytes {
+        let own = || match self.pattern {
+            Pattern::KvOffload => self.object(),
+            _ => Bytes::new(size.alignment()),
+        };
+        self.align.unwrap_or_else(own)
+    }
+
+    fn object(&self) -> Bytes {
+        self.object_size.unwrap_or(conversations::OBJECT)
+    }
+
+    /// The settings of `kv-offload` for a span of `objects`.
+    fn offload(&self, objects: u64) -> Result<Offload, Wrong> {
+        let only = "it for other patterns: objects are aligned to their size, and `prefix-hits` and \
+                    `eviction` decide the operations";
+        let others = [
+            ("align", self.align.is_some()),
+            ("read-share", self.read_share.is_some()),
+            ("trim-share", self.trim_share != 0.0),
+        ];
+        if let Some((key, _)) = others.iter().find(|(_, given)| *given) {
+            return Err((key, format!("`{key}` is given for {}", self.pattern.name()), only));
+        }
+        let object = self.object();
+        if !(1..=super::sizes::LARGEST).contains(&object.get()) {
+            return Err(("object-size", format!("objects of {object}"), "1 B to 1 GiB"));
+        }
+        let Size::One(request) = self.size.clone().unwrap_or_else(|| self.pattern.size()) else {
+            return Err((
+                "size",
+                "a mix of sizes".into(),
+                "one size: parts of an object are equal",
+            ));
+        };
+        let sessions = self.sessions.unwrap_or_else(|| conversations::SESSIONS.min(objects));
+        if !(1..=objects).contains(&sessions) {
+            let found = format!("{sessions} sessions, and room for {objects} objects of {object}");
+            return Err(("sessions", found, "at least one session, and an object for each"));
+        }
+        let hits = self.prefix_hits.unwrap_or_else(|| self.pattern.read_share());
+        if !(0.0..=1.0).contains(&hits) {
+            return Err(("prefix-hits", format!("prefix-hits = {hits}"), "0 <= prefix-hits <= 1"));
+        }
+        let tenants = self.tenants.unwrap_or(0);
+        if tenants > u64::from(Hint::MAX).min(sessions) {
+            let found = format!("{tenants} tenants and {sessions} sessions");
+            return Err(("tenants", found, "at most 255 tenants, and a session for each"));
+        }
+        Ok(Offload {
+            sessions,
+            room: objects / sessions,
+            object: object.get() as u32,
+            request: request.get() as u32,
+            hits_below: super::below_or_all(hits),
+            eviction: self.eviction.unwrap_or_default(),
+            tenants,
+        })
     }
 
     /// How addresses spread over `slots` aligned places; `seed` is that of the workload.
@@ -242,6 +346,15 @@ impl Generator {
         only("hot-data", self.hot_data.is_some(), Pattern::HotCold)?;
         only("hot-writes", self.hot_writes.is_some(), Pattern::HotCold)?;
         only("order", self.order.is_some(), Pattern::Permutation)?;
+        for (key, given) in [
+            ("sessions", self.sessions.is_some()),
+            ("object-size", self.object_size.is_some()),
+            ("prefix-hits", self.prefix_hits.is_some()),
+            ("eviction", self.eviction.is_some()),
+            ("tenants", self.tenants.is_some()),
+        ] {
+            only(key, given, Pattern::KvOffload)?;
+        }
         let zones = |shares: &[(f64, f64)]| {
             Zones::new(slots, shares).map(SlotSpread::Zones).ok_or_else(|| {
                 let found = format!("{slots} aligned places cannot be split into the zones");
@@ -273,6 +386,7 @@ impl Generator {
                 let key = Rng::named(seed, "workload/permutation").bits();
                 Ok(SlotSpread::Passes(Passes::new(slots, self.order.unwrap_or_default(), key)))
             }
+            Pattern::KvOffload => self.offload(slots).map(SlotSpread::Offload),
             Pattern::Jesd219Enterprise => zones(&JESD219_ZONES),
         }
     }

@@ -8,6 +8,7 @@
 
 mod arrivals;
 mod config;
+mod conversations;
 mod permutation;
 mod sizes;
 mod spread;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use kernel::{Bytes, Prio, Rng};
 
 use self::arrivals::ArrivalClock;
+use self::conversations::{Conversations, Offload};
 use self::sizes::SizePicker;
 use self::spread::SlotSpread;
 use crate::clock::in_time;
@@ -26,6 +28,7 @@ use crate::{About, BATCH, Op, Request, RequestSource, TraceError, Workload};
 
 pub use arrivals::Arrivals;
 pub use config::{Generator, Pattern};
+pub use conversations::Eviction;
 pub use permutation::PassOrder;
 pub use sizes::{MixShare, Size};
 
@@ -96,7 +99,7 @@ impl Generator {
         let sizes = SizePicker::new(&size).map_err(|found| {
             bad("size", found, "sizes from 1 B to 1 GiB with shares that add up to 1")
         })?;
-        let align = self.align.map_or_else(|| size.alignment(), Bytes::get);
+        let align = self.alignment(&size).get();
         if align == 0 {
             return Err(bad("align", "an alignment of 0".into(), "at least one byte"));
         }
@@ -113,7 +116,8 @@ impl Generator {
         let spread = self
             .spread(span / align, seed)
             .map_err(|(key, found, expected)| bad(key, found, expected))?;
-        let read = self.read_share.unwrap_or_else(|| self.pattern.read_share());
+        let own = self.prefix_hits.unwrap_or_else(|| self.pattern.read_share());
+        let read = self.read_share.unwrap_or(own);
         let (trim, fua) = (self.trim_share, self.fua_share);
         for (key, share) in [("read-share", read), ("trim-share", trim), ("fua-share", fua)] {
             if !(0.0..=1.0).contains(&share) {
@@ -124,12 +128,12 @@ impl Generator {
             let found = format!("reads and trims are {} of all requests", read + trim);
             return Err(bad("trim-share", found, "read-share + trim-share of at most 1"));
         }
-        let (key, arrivals) = match self.rate {
-            None => ("arrivals", self.arrivals),
-            Some(_) if self.arrivals != Arrivals::AsFastAsPossible => {
+        let (key, arrivals) = match (self.rate, self.arrivals) {
+            (None, arrivals) => ("arrivals", arrivals.unwrap_or_else(|| self.pattern.arrivals())),
+            (Some(iops), None) => ("rate", Arrivals::Poisson { iops }),
+            (Some(_), Some(_)) => {
                 return Err(bad("rate", "`arrivals` and `rate`".into(), "one of them"));
             }
-            Some(iops) => ("rate", Arrivals::Poisson { iops }),
         };
         arrivals
             .check()
@@ -161,7 +165,7 @@ impl Generator {
             trim_below: below(read + trim),
             only,
             flush_every: self.flush_every,
-            fua_below: (fua * 2.0_f64.powi(64)) as u128,
+            fua_below: below_or_all(fua),
             arrivals,
             seed,
         };
@@ -193,6 +197,11 @@ const FEW: f64 = 1e-3;
 /// A share in units of 2^-64, so that a draw of 64 bits is compared without a division.
 fn below(share: f64) -> u64 {
     (share * 2.0_f64.powi(64)) as u64
+}
+
+/// As [`below`], but a share of 1 is above every draw.
+fn below_or_all(share: f64) -> u128 {
+    (share * 2.0_f64.powi(64)) as u128
 }
 
 impl Workload for Synthetic {
@@ -241,6 +250,12 @@ impl Making {
             fua: stream("workload/fua"),
             unflushed: 0,
             next: 0,
+            conversations: match &plan.spread {
+                SlotSpread::Offload(offload) => {
+                    Some(Conversations::new(offload, &mut stream("workload/conversations")))
+                }
+                _ => None,
+            },
             plan,
         }
     }
@@ -259,6 +274,8 @@ struct Making {
     unflushed: u64,
     /// The next address of a sequential stream, or the number of places that were taken.
     next: u64,
+    /// Those of `kv-offload`.
+    conversations: Option<Conversations>,
 }
 
 impl RequestSource for Making {
@@ -294,6 +311,7 @@ impl RequestSource for Making {
                 *next += 1;
                 (plan.place(place, len), len)
             }),
+            SlotSpread::Offload(offload) => self.converse(batch, n, &plan, offload),
         }
         in_time(batch, &plan.name, "let them arrive more often, or make fewer requests")
     }
@@ -309,7 +327,7 @@ impl Making {
         place: impl Fn(&mut Rng, &mut u64, u32) -> (u64, u32),
     ) {
         let Self { sizes, places, next, ops, fua, clock, unflushed, .. } = self;
-        let mut one = || {
+        plan.push(batch, n, fua, unflushed, || {
             let wish = plan.sizes.draw(sizes);
             let (offset, len) = place(places, next, wish);
             let op = match plan.only {
@@ -317,8 +335,38 @@ impl Making {
                 None => plan.op(ops.bits()),
             };
             Request { at: clock.tick(), offset, len, op, prio: Prio::Normal, flow: 0, hint: 0 }
-        };
-        if plan.flush_every.is_none() && plan.fua_below == 0 {
+        });
+    }
+
+    /// Requests of conversations.
+    fn converse(
+        &mut self,
+        batch: &mut Vec<Request>,
+        n: u64,
+        plan: &GeneratorPlan,
+        offload: &Offload,
+    ) {
+        let Self { places, ops, fua, clock, unflushed, conversations, .. } = self;
+        let Some(conversations) = conversations else { return };
+        plan.push(batch, n, fua, unflushed, || {
+            let (op, offset, len, hint) = conversations.next(offload, places, ops);
+            Request { at: clock.tick(), offset, len, op, prio: Prio::Normal, flow: 0, hint }
+        });
+    }
+}
+
+impl GeneratorPlan {
+    /// Appends `n` requests with their flushes, some writes with FUA.
+    #[inline(always)]
+    fn push(
+        &self,
+        batch: &mut Vec<Request>,
+        n: u64,
+        fua: &mut Rng,
+        unflushed: &mut u64,
+        mut one: impl FnMut() -> Request,
+    ) {
+        if self.flush_every.is_none() && self.fua_below == 0 {
             batch.extend((0..n).map(|_| one()));
             return;
         }
@@ -326,24 +374,25 @@ impl Making {
             let mut request = one();
             if request.op == Op::Write {
                 *unflushed += 1;
-                if u128::from(fua.bits()) < plan.fua_below {
+                if u128::from(fua.bits()) < self.fua_below {
                     request.op = Op::WriteFua;
                 }
             }
             batch.push(request);
-            if plan.flush_every == Some(*unflushed) {
+            if self.flush_every == Some(*unflushed) {
                 *unflushed = 0;
                 batch.push(Request { offset: 0, len: 0, op: Op::Flush, ..request });
             }
         }
     }
-}
 
-impl GeneratorPlan {
     /// How many flushes there will be, if that is soon known. Operations are drawn from a stream of
     /// their own, so that nothing else need be made to know.
     fn flushes(&self) -> Option<u64> {
         let Some(every) = self.flush_every else { return Some(0) };
+        if matches!(self.spread, SlotSpread::Offload(_)) {
+            return None;
+        }
         let writes = match self.only {
             Some(_) => self.requests,
             None if self.requests > MANY => return None,

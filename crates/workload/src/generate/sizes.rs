@@ -92,7 +92,7 @@ pub(super) struct SizePicker {
 }
 
 /// As in traces: more in one request is a mistake.
-const LARGEST: u64 = 1 << 30;
+pub(super) const LARGEST: u64 = 1 << 30;
 
 impl SizePicker {
     /// Checks the sizes; an error names the mistake.

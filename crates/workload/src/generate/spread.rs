@@ -2,6 +2,7 @@
 
 use kernel::Rng;
 
+use super::conversations::Offload;
 use super::permutation::Passes;
 use super::zipf::Zipf;
 
@@ -13,6 +14,7 @@ pub(super) enum SlotSpread {
     Zones(Zones),
     Zipf(Zipf),
     Passes(Passes),
+    Offload(Offload),
 }
 
 /// Consecutive zones, uniform inside, each with its share of the accesses.

@@ -81,7 +81,9 @@ fn an_endless_stream_begins_alike_and_goes_on() {
     let of = |toml: &str| {
         toml::from_str::<Generator>(toml).unwrap().with_span(Bytes::mib(64), 1).unwrap()
     };
-    for pattern in ["random-write", "sequential-write", "zipf", "hot-cold", "jesd219-enterprise"] {
+    for pattern in
+        ["random-write", "sequential-write", "zipf", "hot-cold", "kv-offload", "jesd219-enterprise"]
+    {
         let text = |n: u32| {
             let timed = "arrivals = { constant = { iops = 50 } }";
             format!(
@@ -381,5 +383,149 @@ fn what_cannot_be_is_refused_with_its_key() {
     ] {
         let message = refused(toml);
         assert!(message.contains(words), "{toml}\n  gave {message}\n  without {words}");
+    }
+}
+
+// ── Conversations ───────────────────────────────────────────────────────────────────────────────
+
+fn bytes_of(all: &[Request], op: Op) -> f64 {
+    all.iter().filter(|r| r.op == op).map(|r| f64::from(r.len)).sum()
+}
+
+/// The traffic that was measured (CHEOPS 2025): 128 KiB requests, 2.0 GiB/s reads, 11.0 MiB/s
+/// writes. The standard deviation of written bytes is that of the objects among lookups.
+#[test]
+fn conversations_have_the_measured_traffic() {
+    let all = make("pattern = 'kv-offload'\nrequests = 4000000");
+    assert!(all.iter().all(|r| r.len == 128 << 10 && r.hint == 0));
+    let seconds = all.last().unwrap().at.as_ns() as f64 / 1e9;
+    let rate = |op| bytes_of(&all, op) / seconds / f64::from(1 << 20);
+    let objects = 4e6 / 16.0 * 11.0 / 2059.0;
+    let (read, written) = (rate(Op::Read), rate(Op::Write));
+    assert!((read / 2048.0 - 1.0).abs() < 0.003, "{read} MiB/s");
+    assert!((written / 11.0 - 1.0).abs() < 4.5 / f64::sqrt(objects), "{written} MiB/s");
+}
+
+/// Bytes read and written are as h to 1 - h, for every size of objects and requests. Objects are
+/// read and written whole and in order, at multiples of their size.
+#[test]
+fn prefix_hits_and_object_size_decide_the_ratio_of_reads_to_writes() {
+    for (object, size, parts) in
+        [("1MiB", "128KiB", 8), ("300KiB", "128KiB", 3), ("64KiB", "1MiB", 1)]
+    {
+        for hits in [0.0, 0.3, 0.9, 1.0] {
+            let all = make(&format!(
+                "pattern = 'kv-offload'\nrequests = 120000\nsessions = 7\nobject-size = '{object}'\n\
+                 size = '{size}'\nprefix-hits = {hits}"
+            ));
+            let (read, written) = (bytes_of(&all, Op::Read), bytes_of(&all, Op::Write));
+            near(read / (read + written), hits, 120_000 / parts);
+            let object: Bytes = object.parse().unwrap();
+            for one in all.chunks(parts) {
+                assert_eq!(one[0].offset % object.get(), 0);
+                let joined = |w: &[Request]| w[0].end() == w[1].offset && w[0].op == w[1].op;
+                assert!(one.windows(2).all(joined));
+                assert_eq!(one.iter().map(|r| u64::from(r.len)).sum::<u64>(), object.get());
+            }
+        }
+    }
+}
+
+/// An independent account of the objects: a read finds only live ones, a conversation is read from
+/// its first object on, and with trims (q + 1)/2q of the room is live in the mean.
+#[test]
+fn conversations_read_what_they_wrote_and_trim_what_ended() {
+    for eviction in ["overwrite", "trim"] {
+        let all = make(&format!(
+            "pattern = 'kv-offload'\nrequests = 300000\nsessions = 4\nobject-size = '1MiB'\n\
+             size = '1MiB'\nprefix-hits = 0.5\neviction = '{eviction}'\ntenants = 3"
+        ));
+        let room = 16;
+        let mut live = vec![None::<Vec<u64>>; 4];
+        let mut last_read = [None::<u64>; 4];
+        let (mut held, mut looks, mut ends) = (0_usize, 0_usize, 0);
+        for r in &all {
+            let (object, mib) = (r.offset >> 20, 1 << 20);
+            assert_eq!((r.len, r.offset % mib), (1 << 20, 0));
+            let (session, index) = ((object / room) as usize, object % room);
+            assert_eq!(usize::from(r.hint), session % 3 + 1);
+            match r.op {
+                Op::Trim => {
+                    assert_eq!(eviction, "trim");
+                    if let Some(live) = &mut live[session] {
+                        assert_eq!(live.first(), Some(&index), "first to last");
+                        live.remove(0);
+                    }
+                    continue;
+                }
+                Op::Write if index == 0 => {
+                    ends += 1;
+                    if eviction == "trim" {
+                        assert!(live[session].as_ref().is_none_or(Vec::is_empty), "all trimmed");
+                    }
+                    live[session] = Some(vec![0]);
+                    last_read[session] = None;
+                }
+                Op::Write => {
+                    if let Some(live) = &mut live[session] {
+                        assert_eq!(live.len() as u64, index, "behind the last");
+                        live.push(index);
+                    }
+                }
+                _ => {
+                    if let Some(live) = &live[session] {
+                        assert!(live.contains(&index), "only live objects are found");
+                        let next = last_read[session].map_or(0, |last| last + 1);
+                        assert_eq!(index, next % live.len() as u64);
+                        last_read[session] = Some(index);
+                    }
+                }
+            }
+            if let Some(live) = &live[session] {
+                held += live.len();
+                looks += 1;
+            }
+        }
+        assert!(ends > 4_000, "{ends}");
+        // After each lookup of a session, its number of objects is one of 1 to q, as likely each.
+        let mean = held as f64 / looks as f64;
+        assert!((mean / 8.5 - 1.0).abs() < 0.02, "{mean}");
+        let trims = all.iter().filter(|r| r.op == Op::Trim).count() as f64;
+        let writes = all.iter().filter(|r| r.op == Op::Write).count() as f64;
+        let per_object = if eviction == "trim" { 1.0 } else { 0.0 };
+        assert!((trims / writes - per_object).abs() < 0.002, "{trims} trims of {writes} objects");
+    }
+}
+
+#[test]
+fn conversations_refuse_settings_that_do_not_fit() {
+    let of = |more: &str| refused(&format!("pattern = 'kv-offload'\n{more}"));
+    for (more, part) in [
+        ("read-share = 0.5", "`read-share` is given for kv-offload"),
+        ("trim-share = 0.5", "`trim-share` is given"),
+        ("align = '4KiB'", "`align` is given"),
+        ("prefix-hits = 1.5", "prefix-hits = 1.5"),
+        ("prefix-hits = nan", "prefix-hits"),
+        ("sessions = 0", "0 sessions"),
+        ("sessions = 33", "room for 32 objects of 2 MiB"),
+        ("object-size = '2GiB'", "span of 64 MiB"),
+        ("object-size = '0B'", "alignment of 0"),
+        ("tenants = 17", "17 tenants and 16 sessions"),
+        ("sessions = 32\ntenants = 256", "256 tenants"),
+        ("size = [{ size = '4KiB', share = 1.0 }]", "a mix of sizes"),
+        ("rate = 5\narrivals = 'as-fast-as-possible'", "one of them"),
+    ] {
+        let error = of(more);
+        assert!(error.contains(part), "{more}: {error}");
+    }
+    for key in [
+        "sessions = 3",
+        "object-size = '1MiB'",
+        "prefix-hits = 0.5",
+        "eviction = 'trim'",
+        "tenants = 1",
+    ] {
+        let error = refused(&format!("pattern = 'zipf'\n{key}"));
+        assert!(error.contains("is given for zipf"), "{error}");
     }
 }
