@@ -10,10 +10,13 @@ from floatgate.published import Model
 WORDLINES = 32
 """Wordlines of a block in runs: what a block has above that does not change the numbers here."""
 
-TAKING_PART = 64
+TAKING_PART = 96
 """Blocks of a plane that a scaled drive keeps for collection."""
 
-SLICE = 16
+MAPPED = 4096 << 32
+"""Bytes of flash that 2^32 units of 4 KiB map: a larger drive can only be run scaled."""
+
+SLICE = 8
 """Dies of the part of a drive that takes steady writes in a run."""
 
 
@@ -37,10 +40,11 @@ def text(model: Model, *, run: str | None = None) -> str:
     blocks = max(16, round(plane / (pages * page)))
     lines: dict[str, Any] = {"schema": "floatgate.drive/1", "name": _name(model.name)}
     if run == "speed":
-        blocks = max(TAKING_PART, _needed(dies * planes, pages * page))
+        blocks = max(24, _needed(dies * planes, pages * page))
     elif run == "spare" and blocks >= 2 * TAKING_PART:
         lines["scale"] = f"1/{blocks // TAKING_PART}"
-    raw = dies * planes * blocks * pages * page
+    elif run is None and dies * planes * blocks * pages * page >= MAPPED:
+        lines["scale"] = f"1/{-(-dies * planes * blocks * pages * page // MAPPED) + 1}"
     spare = 0.3 if run == "speed" else 1 - model.capacity / model.raw
     one_shot = "page" if bits == 2 else "wordline"
     # All planes of a die take part in a program, which so brings planes * page of each bit.
@@ -95,8 +99,6 @@ def text(model: Model, *, run: str | None = None) -> str:
         table["controller"]["rate"] = f"{control['core-rate'] * part:.4f}MB/s"
     if "buffer-rate" in control:
         table["buffer"]["rate"] = f"{control['buffer-rate'] * part:.4f}MB/s"
-    if not raw:
-        raise ValueError("a drive without flash")
     parts = ["\n".join(f"{key} = {_value(value)}" for key, value in lines.items())]
     for name, keys in table.items():
         rows = [f"{key} = {_value(value)}" for key, value in keys.items()]
