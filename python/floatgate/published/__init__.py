@@ -59,7 +59,7 @@ class Model:
     @property
     def dies(self) -> int:
         """Dies of the drive."""
-        return max(1, round(self.raw / (self.flash["die"] << 30)))
+        return max(1, round(self.raw / (self.flash["die"] * (1 << 30))))
 
     @property
     def over_provisioning(self) -> float:
