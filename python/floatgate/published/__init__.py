@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from floatgate import engine
+from floatgate.engine import InputError
 from floatgate.hints import hint
-from floatgate.mistakes import UnknownNameError
+from floatgate.mistakes import FileError
 
 SHAPES_RESULTS = False
 
+_ASIDE = ("not-modelled", "same", "beyond")
 ROLES = ("input", "fitted", "inherited", "cap", "warranty", "checked", "predicted")
-"""The roles of facts. Others are `not-modelled: MECHANISM` and `same: FACT`."""
+"""The roles of facts. Others are `not-modelled: MECHANISM`, `same: FACT` and `beyond: REASON`."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Model:
     @property
     def dies(self) -> int:
         """Dies of the drive."""
-        return max(1, round(self.raw / (self.flash["die"] * (1 << 30))))
+        return max(1, round(self.raw / (float(self.flash["die"]) * (1 << 30))))
 
     @property
     def over_provisioning(self) -> float:
@@ -97,21 +100,92 @@ def products() -> dict[str, Product]:
     return {name: _product(each, assumed) for name, each in found.items()}
 
 
-def product(name: str) -> Product:
-    """One published product.
+def named(name: str) -> Product | None:
+    """The published product of this name; None if there is none."""
+    return products().get(name)
+
+
+def read(path: str | os.PathLike[str]) -> Product:
+    """Reads a product from a file like those of `presets/published`.
 
     Raises:
-        UnknownNameError: There is no such product.
+        InputError: The file cannot be read, or keys are missing or unknown. All are listed.
     """
-    known = products()
-    if name not in known:
-        raise UnknownNameError(f"`{name}` is not a published drive; {hint(name, known)}")
-    return known[name]
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    assumed = files()["assumed"]
+    mistakes = _mistakes(found, assumed)
+    if mistakes:
+        raise InputError("\n".join(f"{path}: {mistake}" for mistake in mistakes))
+    return _product(found, assumed)
 
 
-def read(text: str) -> Product:
-    """A product from the text of a file like those of `presets/published`."""
-    return _product(tomllib.loads(text), files()["assumed"])
+_FILE: Mapping[str, Any] = {
+    "schema": str, "name": str, "product": str, "flash": str, "controller": str, "use": str,
+    "model": list,
+}  # fmt: skip
+_MODEL: Mapping[str, Any] = {"name": str, "capacity": int, "raw": int, "raw-source": str}
+_FACT: Mapping[str, Any] = {
+    "drive": str, "what": str, "value": (int, float, str), "unit": str, "conditions": str,
+    "source": str, "role": str,
+}  # fmt: skip
+_USES = ("client", "datacentre", "zoned")
+
+
+def _mistakes(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> list[str]:
+    """Every mistake of a file in words."""
+    found = _keys("", file, _FILE, ("fitted", "inherited", "fact"))
+    for part in ("flash", "controller"):
+        name, known = file.get(part), assumed[part]
+        if isinstance(name, str) and name not in known:
+            found.append(f"`{part}`: there is no `{name}` in `assumed.toml`; {hint(name, known)}")
+    if isinstance(file.get("use"), str) and file["use"] not in _USES:
+        found.append(f"`use`: {hint(file['use'], _USES)}")
+    if found:
+        return found
+    known = {*assumed["flash"][file["flash"]], *assumed["controller"][file["controller"]]}
+    for part in ("fitted", "inherited"):
+        strange = set(file.get(part, {})) - known - {"why", "buffer-rate"}
+        found += [
+            f"`{part}.{key}`: no number of the tables; {hint(key, known)}"
+            for key in sorted(strange)
+        ]
+    if len(set(file.get("fitted", {})) - {"why"}) > 2:
+        found.append("`fitted`: more than two numbers; with more, errors prove nothing")
+    for number, each in enumerate(file["model"], 1):
+        own = _keys(f"model {number}: ", each, _MODEL, ("write-limit",))
+        if not own and not 0 < each["capacity"] < each["raw"]:
+            own.append(f"model {number}: `capacity` is above 0 and below `raw`, all flash")
+        found += own
+    names = [each.get("name") for each in file["model"]]
+    for number, each in enumerate(file.get("fact", ()), 1):
+        own = _keys(f"fact {number}: ", each, _FACT, ())
+        role = str(each.get("role", "")).partition(":")[0]
+        if not own and role not in (*ROLES, *_ASIDE):
+            own.append(f"fact {number}: `role`: {hint(role, (*ROLES, *_ASIDE))}")
+        if not own and role in ("checked", "predicted") and each["drive"] not in names:
+            own.append(f"fact {number}: `drive`: no model has the name `{each['drive']}`")
+        found += own
+    return found
+
+
+def _keys(where: str, part: Any, kinds: Mapping[str, Any], optional: Sequence[str]) -> list[str]:
+    """Missing and unknown keys, and those of another type."""
+    if not isinstance(part, dict):
+        return [f"{where}expected keys"]
+    found = [f"{where}`{key}` is missing" for key in kinds if key not in part]
+    found += [
+        f"{where}`{key}` is unknown; {hint(key, [*kinds, *optional])}"
+        for key in part
+        if key not in kinds and key not in optional
+    ]
+    wrong = [key for key in kinds if key in part and not isinstance(part[key], kinds[key])]
+    return found + [f"{where}`{key}` has another type" for key in wrong]
 
 
 def _product(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> Product:

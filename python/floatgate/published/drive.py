@@ -38,7 +38,7 @@ def text(model: Model, *, run: str | None = None) -> str:
     plane = model.raw / model.dies / planes
     page = flash["page"] * 1024
     blocks = max(16, round(plane / (pages * page)))
-    lines: dict[str, Any] = {"schema": "floatgate.drive/1", "name": _name(model.name)}
+    lines: dict[str, Any] = {"schema": "floatgate.drive/1", "name": name_of(model)}
     if run == "speed":
         blocks = max(24, _needed(dies * planes, pages * page))
     elif run == "spare" and blocks >= 2 * TAKING_PART:
@@ -116,8 +116,15 @@ def _needed(planes: int, block: int) -> int:
     return -(-(3 << 30) // (planes * block))
 
 
-def _name(name: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in name.lower()).strip("-")
+def name_of(model: Model) -> str:
+    """The name of a model as drive files have it.
+
+    >>> from floatgate.published import products
+    >>> name_of(products()["samsung-pm9a3"].models[3])
+    'samsung-pm9a3-960gb-u-2'
+    """
+    words = "".join(c if c.isalnum() else " " for c in model.name.lower()).split()
+    return "-".join(words)
 
 
 def _time(microseconds: float) -> str:

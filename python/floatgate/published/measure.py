@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -84,13 +85,18 @@ def changed(model: Model, key: str, factor: float) -> Model:
         # The same dies, each with more flash or less.
         flash = {**model.flash, "die": model.flash["die"] * raw / model.raw}
         return replace(model, raw=raw, flash=flash)
-    for part in ("flash", "controller"):
-        old = getattr(model, part)
-        if key in old:
-            new = old[key]
-            new = [each * factor for each in new] if isinstance(new, list) else new * factor
-            return replace(model, **{part: {**old, key: new}})
+    if key in model.flash:
+        return replace(model, flash=_times(model.flash, key, factor))
+    if key in model.controller:
+        return replace(model, controller=_times(model.controller, key, factor))
     raise KeyError(key)
+
+
+def _times(part: Mapping[str, Any], key: str, factor: float) -> dict[str, Any]:
+    """A table with one number, or each of a list, multiplied."""
+    old = part[key]
+    new = [each * factor for each in old] if isinstance(old, list) else old * factor
+    return {**part, key: new}
 
 
 def depends(model: Model, rule: Rule) -> list[str]:

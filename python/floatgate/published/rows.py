@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
-from floatgate.published import Fact, Model, Product, products
+from floatgate.published import Fact, Model, Product
 from floatgate.published.measure import changed, depends, value
 from floatgate.published.rules import NotModelledError, Rule, rule
 
@@ -17,6 +17,8 @@ CLASSES = (
     "endurance ratios",
 )  # fmt: skip
 CHECKED = ("checked", "predicted")
+SHOWN = (*CHECKED, "beyond")
+"""`beyond` is in the table and not in the summary, so that one drive does not decide that."""
 BY = 0.25
 """Every assumed number is changed by this share, one at a time."""
 
@@ -38,6 +40,8 @@ class Row:
     high: float
     span: dict[str, list[float]] = field(default_factory=dict)
     """The results by each assumed number, 25 % less and more."""
+    counted: bool = True
+    """Whether the row is in the summary."""
 
     @property
     def error(self) -> float:
@@ -56,7 +60,7 @@ def plans(known: Mapping[str, Product]) -> list[tuple[Product, Model, Fact, Rule
     for product in known.values():
         models = {model.name: model for model in product.models}
         for fact in product.facts:
-            if fact.role in CHECKED:
+            if fact.role.partition(":")[0] in SHOWN:
                 model = models[fact.drive]
                 found.append((product, model, fact, rule_of(model, fact)))
     return found
@@ -97,6 +101,7 @@ def measured(
         low=min(ends),
         high=max(ends),
         span=by,
+        counted=fact.role in CHECKED,
     )
 
 
@@ -148,18 +153,18 @@ def formula(model: Model, how: Rule) -> float | None:
     sense = sum(flash["read"]) / len(flash["read"]) / 1e6
     pages = max(1, -(-how.size // (flash["page"] * 1024)))
     bus = min(how.size, flash["page"] * 1024) / (flash["bus"] * 1e6)
-    command = control["command"] / 1e6 + how.size / (control.get("core-rate", math.inf) * 1e6)
-    alone = sense + bus + control["read-latency"] / 1e6 + command + how.size / link
-    carried = min(link / how.size, math.inf if command == 0 else 1 / command)
+    command: float = control["command"] / 1e6 + how.size / (control.get("core-rate", math.inf) * 1e6)
+    alone: float = sense + bus + control["read-latency"] / 1e6 + command + how.size / link
+    carried: float = min(link / how.size, math.inf if command == 0 else 1 / command)
     spare = model.over_provisioning
     waf = fifo(1 + spare) if how.random else 1.0
-    programmed = model.dies * model.die_rate * 1e6 / how.size
+    programmed: float = model.dies * model.die_rate * 1e6 / how.size
     if how.statistic == "waf":
         return waf
     if how.kind == "latency":
         if how.read_share == 1:
             return alone * 1e6
-        return (control["buffer-latency"] / 1e6 + command + how.size / link) * 1e6
+        return float(control["buffer-latency"] / 1e6 + command + how.size / link) * 1e6
     if how.read_share == 1:
         found = min(how.depth / alone, model.dies / sense / pages, carried)
     elif how.read_share > 0:
@@ -167,7 +172,7 @@ def formula(model: Model, how: Rule) -> float | None:
         found = min(1 / (writes + how.read_share * sense / model.dies), carried)
     else:
         found = min(programmed / (waf if how.steady else 1), carried)
-    return found * (how.size / 1e6 if how.statistic == "mb" else 1)
+    return float(found * (how.size / 1e6 if how.statistic == "mb" else 1))
 
 
 def fifo(ratio: float) -> float:
@@ -188,7 +193,7 @@ def fifo(ratio: float) -> float:
 
 def summary(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """The errors by class and of all rows, beside those of both baselines on the same rows."""
-    rows = list(rows)
+    rows = [row for row in rows if row.counted]
     found = []
     for kind in (*CLASSES, "all"):
         own = [row for row in rows if kind in (row.kind, "all")]
@@ -211,7 +216,11 @@ def _errors(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def ratios(rows: Mapping[tuple[str, str], float], known: Mapping[str, Product]) -> list[Any]:
+Quotient = tuple[str, str, float, float]
+"""Two drives, the published quotient of a number of theirs, and ours."""
+
+
+def ratios(rows: Mapping[tuple[str, str], float], known: Mapping[str, Product]) -> list[Quotient]:
     """The published quotients of two drives beside ours: over, under, published, ours."""
     found = []
     for product in known.values():
@@ -240,7 +249,3 @@ def _four(value: Any) -> Any:
 def of_data(data: Iterable[Mapping[str, Any]]) -> list[Row]:
     """The rows of a file."""
     return [Row(**each) for each in data]
-
-
-__all__ = ["CLASSES", "Row", "as_data", "formula", "measured", "of_data", "plans", "products",
-           "ratios", "summary"]  # fmt: skip

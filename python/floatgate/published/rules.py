@@ -33,6 +33,7 @@ def rule(what: str, conditions: str, unit: str, use: str, link: float) -> Rule:
     """Returns the workload of a published number.
 
     * Size: as published; 4 KiB if the number is a latency or IOPS, else 128 KiB.
+    * Order: at random if the words say so, and for a latency unless they say `sequential`.
     * Depth: `QDn` of the words, times `n threads` or `x n`. A latency without one is of QD1. Else
       random requests are 32 deep over SATA, 256 over PCIe 3 and 4 and 512 over PCIe 5; requests in
       order are 32 deep.
@@ -54,9 +55,9 @@ def rule(what: str, conditions: str, unit: str, use: str, link: float) -> Rule:
     words = f"{what} {conditions}"
     if what.startswith(("WAF", "endurance, sequential over", "relative life")):
         return _waf(what, words)
-    random = "random" in what
+    latency = "latency" in what
+    random = "random" in what or (latency and "sequential" not in what)
     reads = 0.7 if "70/30" in what else 1.0 if "read" in what else 0.0
-    latency = re.search(r"latency", what) is not None
     if not random and "sequential" not in what and "write" not in what and not latency:
         raise NotModelledError(what)
     size = re.search(r"(\d+) ?(K|MiB)\b", what) or re.search(r"(\d+) ?(K|MiB)\b", conditions)
