@@ -26,6 +26,7 @@ mod open;
 mod outside;
 mod physics;
 mod policy;
+mod published;
 mod session;
 mod stopwatch;
 mod views;
@@ -103,6 +104,12 @@ mod _core {
     #[pyfunction]
     fn presets() -> Vec<(&'static str, &'static str)> {
         ssd::presets().to_vec()
+    }
+
+    /// The files about published drives, as name and TOML text.
+    #[pyfunction]
+    fn published() -> Vec<(&'static str, &'static str)> {
+        crate::published::FILES.to_vec()
     }
 
     /// The generators of workloads: name and summary.

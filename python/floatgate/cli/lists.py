@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import floatgate
 from floatgate.cli import completion
@@ -13,15 +14,39 @@ from floatgate.cli.show import print_json
 from floatgate.mistakes import IncompleteError
 from floatgate.words import colour_wanted
 
+if TYPE_CHECKING:
+    from floatgate.published import Product
+
 
 def drives(
     name: Annotated[
         str | None,
         Argument(help="Only this drive, with every source.", completes=completion.drive),
     ] = None,
+    write: Annotated[
+        Path | None,
+        option("--write", metavar="DIR", help="Write the drive files of a published drive."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the built-in drives; of one NAME, where every number comes from."""
+    """List the built-in drives; of one NAME, where every number comes from.
+
+    NAME is also a published drive, such as `samsung-pm9a3`, or a file (`.toml`) like those of
+    `presets/published`: it shows the published facts, the role of each, and the assumed values.
+    """
+    from floatgate import published
+
+    product = None
+    if name is not None:
+        product = published.read(name) if name.endswith(".toml") else published.named(name)
+    if write is not None:
+        if product is None:
+            raise IncompleteError("`--write` needs the name of a published drive")
+        _write(product, write)
+        return
+    if product is not None and name not in floatgate.drives():
+        _published(product, as_json)
+        return
     known = [floatgate.drive_facts(each) for each in ([name] if name else floatgate.drives())]
     if as_json:
         print_json("floatgate.drives/1", drives=known)
@@ -29,6 +54,44 @@ def drives(
     from floatgate.text import lists
 
     print(lists.drive(known[0], colour=colour_wanted()) if name else lists.drives(known))
+    if product is not None:
+        print()
+        _published(product, as_json)
+
+
+def _published(product: Product, as_json: bool) -> None:
+    """A published drive: facts, roles, assumed values, and the drive file of each model."""
+    from floatgate.published import drive
+    from floatgate.text import published
+
+    if as_json:
+        models = [
+            {
+                "name": model.name,
+                "capacity": model.capacity,
+                "raw": model.raw,
+                "dies": model.dies,
+                "assumed": sorted(model.assumed),
+                "drive": drive.text(model),
+            }
+            for model in product.models
+        ]
+        facts = [asdict(fact) for fact in product.facts]
+        print_json("floatgate.published/1", name=product.name, models=models, facts=facts)
+        return
+    print(published.page(product))
+
+
+def _write(product: Product, folder: Path) -> None:
+    """Writes the drive file of each model, and prints the paths."""
+    from floatgate.published import drive
+    from floatgate.result.files import make_folder
+
+    make_folder(folder)
+    for model in product.models:
+        path = folder / f"{drive.name_of(model)}.toml"
+        path.write_text(drive.text(model), encoding="utf-8")
+        print(path)
 
 
 def explain(

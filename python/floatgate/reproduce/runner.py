@@ -19,7 +19,7 @@ from floatgate.report.model import Report, Table
 from floatgate.report.verdicts import DIFFERS, verdict
 from floatgate.reproduce import claims
 from floatgate.reproduce.changes import changed, changes_of, marked
-from floatgate.reproduce.studies import ldpc
+from floatgate.reproduce.studies import drives, ldpc
 from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 from floatgate.runs.batch import Standing
@@ -72,11 +72,11 @@ def verdicts() -> dict[str, dict[str, Counts]]:
 
 
 def measurements() -> dict[str, str]:
-    """The titles of included measurements that run no drive, by name.
+    """The titles of included measurements that are no sweep of an experiment, by name.
 
     Each is a module of `floatgate.reproduce.studies` with `TITLE` and `measure`.
     """
-    return {"ldpc": ldpc.TITLE}
+    return {"drives": drives.TITLE, "ldpc": ldpc.TITLE}
 
 
 def reproduce(

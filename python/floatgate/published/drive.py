@@ -1,0 +1,138 @@
+"""The drive file of a published drive."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from floatgate.published import Model
+
+WORDLINES = 32
+"""Wordlines of a block in runs: what a block has above that does not change the numbers here."""
+
+TAKING_PART = 96
+"""Blocks of a plane that a scaled drive keeps for collection."""
+
+MAPPED = 4096 << 32
+"""Bytes of flash that 2^32 units of 4 KiB map: a larger drive can only be run scaled."""
+
+SLICE = 8
+"""Dies of the part of a drive that takes steady writes in a run."""
+
+
+def text(model: Model, *, run: str | None = None) -> str:
+    """Returns the drive file (TOML) of a model.
+
+    Args:
+        model: The drive.
+        run: None for the whole drive. `speed`: all dies with few blocks, for reads and writes in
+            order, whose speed does not depend on the capacity. `spare`: short blocks, scaled, and
+            only a slice of the dies, with the same slice of link and controller.
+    """
+    flash, control = model.flash, model.controller
+    dies, planes, bits = model.dies, flash["planes"], flash["bits"]
+    pages = flash["pages-per-block"] if run is None else bits * WORDLINES
+    part = min(1.0, SLICE / dies) if run == "spare" else 1.0
+    dies = max(1, round(dies * part))
+    channels = _channels(control["channels"], dies)
+    plane = model.raw / model.dies / planes
+    page = flash["page"] * 1024
+    blocks = max(16, round(plane / (pages * page)))
+    lines: dict[str, Any] = {"schema": "floatgate.drive/1", "name": name_of(model)}
+    if run == "speed":
+        blocks = max(24, _needed(dies * planes, pages * page))
+    elif run == "spare" and blocks >= 2 * TAKING_PART:
+        lines["scale"] = f"1/{blocks // TAKING_PART}"
+    elif run is None and dies * planes * blocks * pages * page >= MAPPED:
+        lines["scale"] = f"1/{-(-dies * planes * blocks * pages * page // MAPPED) + 1}"
+    spare = 0.3 if run == "speed" else 1 - model.capacity / model.raw
+    one_shot = "page" if bits == 2 else "wordline"
+    # All planes of a die take part in a program, which so brings planes * page of each bit.
+    program = planes * page / (model.die_rate * 1e6)
+    table: dict[str, dict[str, Any]] = {
+        "geometry": {
+            "channels": channels,
+            "chips-per-channel": dies // channels,
+            "dies-per-chip": 1,
+            "planes-per-die": planes,
+            "blocks-per-plane": blocks,
+            "pages-per-block": pages,
+            "page-size": f"{flash['page']}KiB",
+            "bits-per-cell": bits,
+        },
+        "pages": {"program": one_shot},
+        "timing": {
+            "bus": {"rate": f"{flash['bus']}MT/s", "width-bits": 8, "command": "0ns"},
+            "read": [_time(each) for each in flash["read"]],
+            "program": _time(program * 1e6),
+            "erase": _time(flash["erase"] * 1000),
+        },
+        "ftl": {
+            "mapping": "page",
+            "mapping-unit": "4KiB",
+            "program-planes": planes,
+            "unmapped-read": "zero",
+            "pending-read": "memory",
+            "spare-factor": spare,
+            "multi-plane": "any" if flash["independent"] else "off",
+        },
+        "ftl.gc": {"start": 2, "stop": 3, "foreground": "one"},
+        "link": {"rate": f"{control['link'] * part:.4f}MB/s"},
+        "controller": {
+            "read": _time(control["command"] / part),
+            "write": _time(control["command"] / part),
+            "cores": control["cores"],
+            "read-latency": _time(control["read-latency"]),
+        },
+        "buffer": {
+            "kind": "write-back",
+            "units-per-die": 2,
+            "power-loss-protected": model.use != "client",
+            "latency": _time(control["buffer-latency"]),
+        },
+        "precondition": {"fill": "full", "age": "none"},
+        "policies": {"order": "read-first"},
+    }
+    if "duplex" in control:
+        table["link"]["duplex"] = control["duplex"]
+    if "core-rate" in control:
+        table["controller"]["rate"] = f"{control['core-rate'] * part:.4f}MB/s"
+    if "buffer-rate" in control:
+        table["buffer"]["rate"] = f"{control['buffer-rate'] * part:.4f}MB/s"
+    parts = ["\n".join(f"{key} = {_value(value)}" for key, value in lines.items())]
+    for name, keys in table.items():
+        rows = [f"{key} = {_value(value)}" for key, value in keys.items()]
+        parts.append("\n".join([f"[{name}]", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _channels(most: int, dies: int) -> int:
+    """The greatest number of channels, at most `most`, that divides the dies."""
+    return max(n for n in range(1, most + 1) if dies % n == 0)
+
+
+def _needed(planes: int, block: int) -> int:
+    """Blocks of a plane so that all planes together hold 3 GiB."""
+    return -(-(3 << 30) // (planes * block))
+
+
+def name_of(model: Model) -> str:
+    """The name of a model as drive files have it.
+
+    >>> from floatgate.published import products
+    >>> name_of(products()["samsung-pm9a3"].models[3])
+    'samsung-pm9a3-960gb-u-2'
+    """
+    words = "".join(c if c.isalnum() else " " for c in model.name.lower()).split()
+    return "-".join(words)
+
+
+def _time(microseconds: float) -> str:
+    return f"{round(microseconds * 1000)}ns"
+
+
+def _value(value: Any) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_value(each)}" for key, each in value.items()) + " }"
+    return json.dumps(value)

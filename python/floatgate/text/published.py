@@ -1,0 +1,35 @@
+"""A published drive in words."""
+
+from __future__ import annotations
+
+from floatgate.published import Product
+from floatgate.words import filled, page_width, size, table
+
+
+def page(product: Product) -> str:
+    """The models, the numbers of their own, the assumed values, and every fact with its role."""
+    rows = [["", "capacity", "flash", "dies", "spare / exported"]]
+    for model in product.models:
+        spare = f"{model.over_provisioning:.1%}".replace("%", " %")
+        rows.append([model.name, size(model.capacity), size(model.raw), str(model.dies), spare])
+    parts = [product.product, table(rows)]
+    for title, own in (("Fitted", product.fitted), ("Inherited", product.inherited)):
+        if own:
+            parts.append("\n".join([f"{title}:", *(f"  {k} = {v}" for k, v in own.items())]))
+    model = product.models[0]
+    lines = ["Assumed:"]
+    for key in sorted(model.assumed - {"spare"}):
+        value = model.flash.get(key, model.controller.get(key))
+        lines.append(f"  {key} = {value}")
+    parts.append("\n".join(lines))
+    for name in dict.fromkeys(fact.drive for fact in product.facts):
+        rows = [["", "value", "role"]]
+        rows += [
+            [fact.what, f"{fact.value} {fact.unit}".strip(), fact.role]
+            for fact in product.facts
+            if fact.drive == name
+        ]
+        parts.append(f"{name}\n{table(rows)}")
+    about = "`floatgate drives NAME --json` has conditions, sources and the drive file of each."
+    parts.append(filled(about, page_width()))
+    return "\n\n".join(parts)
