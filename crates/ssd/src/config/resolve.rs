@@ -340,15 +340,15 @@ impl Work<'_> {
             );
             self.fail(ConfigErrorKind::Conflict, message, &[("pages.order", "")]);
         }
-        let superblocks = self.superblocks(self.units(ordered?)?)?;
-        self.parity(self.reclaim_units(superblocks)?)
+        let superblocks = self.superblocks(&self.units(&ordered?)?)?;
+        self.parity(&self.reclaim_units(&superblocks)?)
     }
 
     /// The array with its superblocks.
-    fn superblocks(&self, geometry: Geometry) -> Option<Geometry> {
+    fn superblocks(&self, geometry: &Geometry) -> Option<Geometry> {
         let path = "ftl.superblock";
         let asked = self.get::<Superblock>(path).unwrap_or(Superblock::PlaneGroup);
-        let Some(dies) = asked.dies(&geometry) else { return Some(geometry) };
+        let Some(dies) = asked.dies(geometry) else { return Some(*geometry) };
         let all = geometry.dies() as u32;
         if !all.is_multiple_of(dies) {
             let message = format!("`{path}` is {dies} dies, and the drive has {all}");
@@ -379,11 +379,11 @@ impl Work<'_> {
     }
 
     /// The array with its reclaim units, which may be several superblocks.
-    fn reclaim_units(&self, geometry: Geometry) -> Option<Geometry> {
+    fn reclaim_units(&self, geometry: &Geometry) -> Option<Geometry> {
         let path = "ftl.fdp.reclaim-unit";
         let layers = self.get::<NonZeroU32>(path).unwrap_or(1);
         if layers == 1 {
-            return Some(geometry);
+            return Some(*geometry);
         }
         let other = if self.get::<Fraction>("scale").is_some_and(|of| of > 1) {
             Some((
@@ -414,11 +414,11 @@ impl Work<'_> {
     }
 
     /// The array with its parity.
-    fn parity(&self, geometry: Geometry) -> Option<Geometry> {
+    fn parity(&self, geometry: &Geometry) -> Option<Geometry> {
         let path = "ftl.parity";
         let one_in = self.get::<u32>(path).unwrap_or(0);
         if one_in == 0 {
-            return Some(geometry);
+            return Some(*geometry);
         }
         let superblocks = geometry.superblocks();
         let (units, of) = if superblocks.planes() == 1 {
@@ -443,7 +443,7 @@ impl Work<'_> {
     }
 
     /// The array with the units that it is mapped and programmed in.
-    fn units(&self, geometry: Geometry) -> Option<Geometry> {
+    fn units(&self, geometry: &Geometry) -> Option<Geometry> {
         let (path, page) = ("ftl.mapping-unit", geometry.page_size());
         let unit = self.get::<Bytes>(path).unwrap_or(page);
         // One of the two divides the other; the quotient the other way is 0 or 1.
@@ -474,7 +474,7 @@ impl Work<'_> {
         }
         let across = u32::try_from(across).unwrap_or(u32::MAX);
         self.across(unit, across, planes)?;
-        let pages = self.pages_at_once(&geometry)?;
+        let pages = self.pages_at_once(geometry)?;
         let units = UnitSizes { per_page: parts as u32, across, pages, planes };
         let row = u64::from(units.per_row());
         if row > MOST_UNITS {
@@ -910,7 +910,7 @@ impl Work<'_> {
                 self.fail(ConfigErrorKind::Conflict, message, &marks);
             }
             None if given => {
-                choices.push((family.to_owned(), own.to_owned(), serde_json::Map::new()))
+                choices.push((family.to_owned(), own.to_owned(), serde_json::Map::new()));
             }
             _ => {}
         }

@@ -28,7 +28,7 @@ pub enum Eviction {
 
 /// Mean traffic of offloaded keys and values in MiB/s, read and written, in requests of 128 KiB:
 /// Z. Ren, K. Doekemeijer, T. De Matteis, C. Pinto, R. Stoica and A. Trivedi, "An I/O characterizing
-/// study of offloading LLM models and KV caches to NVMe SSD", CHEOPS 2025. It is FlexGen with
+/// study of offloading LLM models and KV caches to NVMe SSD", CHEOPS 2025. It is `FlexGen` with
 /// OPT-6.7B, and 256 tokens generated after prompts of 256. The context has 384 tokens in the mean, so
 /// 256 * 384 are read for 512 written: 192 to 1, and 186 to 1 was measured.
 pub(super) const MEASURED: Traffic = Traffic { read: 2048.0, written: 11.0 };
