@@ -155,8 +155,9 @@ def _figure_13() -> Iterator[Published]:
 
 _LOAD_AND_FILL = """
 Means over workloads, and the best of them. The paper states neither the load nor how full the \
-drive was. Both were fixed before the runs, and every point is here. The last column counts the \
-published -3 %, -13 % and +55 % that a point reproduces by the rule for verdicts."""
+drive was. The grid was fixed before its runs; loads 1.5 and 3 are in it after an earlier trial. \
+All points are here. The last column counts the published -3 %, -13 % and +55 % that a point \
+reproduces by the rule for verdicts."""
 
 
 def _load_and_fill(evidence: Evidence) -> Sheet:
