@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use ssd::policies::Family;
 use ssd::policies::external::{
     Access, AccessKind, Arbitration, Balance, BlockId, Coding, Cost, Deaths, Dest, DieId, Dur,
-    Each, FreePick, FtlView, Future, Geometry, HeadView, Idx, Interests, Layouts, Level,
-    LevelTimes, Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice, PageCtx, Pick,
+    Each, FreePick, FtlView, Future, Geometry, HandleSpec, HeadView, Idx, Interests, Layouts,
+    Level, LevelTimes, Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice, PageCtx, Pick,
     Placement, Plan, PlaneId, PlaneView, Pool, Ppn, Prio, Queues, ReadDisturb, Rng, Role,
     Separation, Source, State, Step, StreamClass, StreamId, StreamSpec, Tag, Throttle, Time,
     Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
@@ -481,6 +481,17 @@ impl Separation for Policy {
 
     fn wants_future(&self) -> bool {
         self.has("foresee")
+    }
+
+    /// A drive with placement handles has the policy `fdp`, which alone protects streams.
+    fn learn_handles(&mut self, _: &HandleSpec) {}
+
+    fn may_protect(&self) -> bool {
+        false
+    }
+
+    fn protects(&self, _: u8) -> bool {
+        false
     }
 
     asked! {

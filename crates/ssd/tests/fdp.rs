@@ -328,6 +328,7 @@ fn requests(pages: u64, count: u32) -> Vec<Request> {
     all.collect()
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "iterators filter by a reference")]
 fn is_write(request: &&Request) -> bool {
     matches!(request.op, Op::Write | Op::WriteFua)
 }
