@@ -909,7 +909,7 @@ impl Work<'_> {
                 self.fail(ConfigErrorKind::Conflict, message, &marks);
             }
             None if given => {
-                choices.push((family.to_owned(), own.to_owned(), serde_json::Map::new()))
+                choices.push((family.to_owned(), own.to_owned(), serde_json::Map::new()));
             }
             _ => {}
         }
