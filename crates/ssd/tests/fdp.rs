@@ -20,8 +20,9 @@ struct Host {
     handles: u8,
     waiting: Waiting,
     idle: BitSet,
-    /// The handle that each page was written through, and the slot that it got then.
-    written: Vec<Option<(u8, Ppn)>>,
+    /// The handle that each page was written through, the slot that it got then, and how often the block of that
+    /// slot had been erased.
+    written: Vec<Option<(u8, Ppn, u32)>>,
     writes: Vec<u64>,
     rng: Rng,
 }
@@ -59,7 +60,8 @@ impl Host {
         let handle = if hint < self.handles { hint } else { 0 };
         let slots = operation.slots.expect("a program has its slots");
         for ((lpn, _), slot) in pages.iter().zip(slots.iter()) {
-            self.written[lpn.index()] = Some((handle, slot));
+            let erases = self.erases(slot);
+            self.written[lpn.index()] = Some((handle, slot, erases));
         }
         self.writes[usize::from(handle)] += pages.len() as u64;
         if alone {
@@ -72,6 +74,11 @@ impl Host {
             }
         }
         self.ftl.settle(Time::ZERO);
+    }
+
+    /// How often the block of a slot was erased.
+    fn erases(&self, slot: Ppn) -> u32 {
+        self.ftl.array().erases()[self.ftl.geometry().block_of(slot)]
     }
 
     /// Anything that a host does, and idle time.
@@ -115,9 +122,9 @@ impl Host {
         let of_slot = |ppn: Ppn| {
             let page =
                 self.ftl.map().owner(ppn).filter(|page| self.ftl.find(*page) == Some(ppn))?;
-            let (handle, slot) = self.written[page.index()].expect("it holds data");
+            let (handle, slot, erases) = self.written[page.index()].expect("it holds data");
             assert_eq!(self.ftl.handles().unwrap().owner(ppn), handle, "page {page}");
-            (moved || slot == ppn).then_some(handle)
+            (moved || slot == ppn && erases == self.erases(ppn)).then_some(handle)
         };
         let units = geometry.superblock_ids().map(|unit| {
             let blocks = geometry.superblocks().blocks_of(unit);
@@ -328,8 +335,7 @@ fn requests(pages: u64, count: u32) -> Vec<Request> {
     all.collect()
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "iterators filter by a reference")]
-fn is_write(request: &&Request) -> bool {
+fn is_write(request: &Request) -> bool {
     matches!(request.op, Op::Write | Op::WriteFua)
 }
 
@@ -389,7 +395,11 @@ fn the_log_is_what_the_result_counts_to_the_byte() {
             assert_eq!(value["waf"].as_f64(), Some(waf), "{what}");
             let of = |handle: u8| {
                 let through = |r: &&Request| (if r.hint < 3 { r.hint } else { 0 }) == handle;
-                list.iter().filter(is_write).filter(through).map(|r| u64::from(r.len)).sum::<u64>()
+                list.iter()
+                    .filter(|r| is_write(r))
+                    .filter(through)
+                    .map(|r| u64::from(r.len))
+                    .sum::<u64>()
             };
             let (mut media, mut moved) = (0, 0);
             for handle in 0..3 {
@@ -410,7 +420,7 @@ fn the_log_is_what_the_result_counts_to_the_byte() {
             assert_eq!(moved, (other - padded) * page, "{what}");
             let of_none = whole(&program["parity"]) + padded;
             assert_eq!(whole(&fdp["unattributed_bytes"]), of_none * page, "{what}");
-            let invalid = list.iter().filter(is_write).filter(|r| r.hint >= 3).count();
+            let invalid = list.iter().filter(|r| is_write(r)).filter(|r| r.hint >= 3).count();
             let events = &log["events"];
             assert_eq!(whole(&events["invalid_placement_identifier"]), invalid as u64, "{what}");
             assert_eq!(events["unit_not_fully_written"], 0, "{what}");

@@ -30,7 +30,6 @@ pub struct Superblocks {
     by_blocks: Divisor,
     /// Planes of a set.
     by_set: Divisor,
-    by_layers: Divisor,
     /// One program unit in this number holds parity; 0: none does.
     parity: u32,
 }
@@ -46,7 +45,6 @@ impl Superblocks {
             layers: 1,
             by_blocks: Divisor::new(shape.blocks_per_plane),
             by_set: Divisor::new(1),
-            by_layers: Divisor::new(1),
             parity: 0,
         }
     }
@@ -65,7 +63,7 @@ impl Superblocks {
     /// The same with this number of layers, which divides the blocks of a plane.
     pub(crate) fn with_layers(self, layers: u32) -> Self {
         let members = self.members / self.layers * layers;
-        Self { members, layers, by_layers: Divisor::new(layers), ..self }
+        Self { members, layers, ..self }
     }
 
     /// Blocks of a superblock.
@@ -142,7 +140,10 @@ impl Superblocks {
 
     /// The layer that a block lies in.
     fn layer_of(&self, block: BlockId) -> u32 {
-        self.by_layers.rem(self.by_blocks.rem(block.as_u32()))
+        if self.layers == 1 {
+            return 0;
+        }
+        self.by_blocks.rem(block.as_u32()) % self.layers
     }
 
     /// The position of a block in the stripes of its superblock: one plane of each die, then the
