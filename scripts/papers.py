@@ -40,6 +40,7 @@ DOCUMENTS = {
     "Adaptive bit density and in-place reprogramming (Wu et al., DATE 2018)": ("read-disturb",),
     "Characterizing flash memory (Grupp et al., MICRO 2009)": ("chips", "physics", "mango", "wom"),
     "Program and erase suspension (Wu and He, FAST 2012)": ("suspend",),
+    "FDP drives with WARP (FAST 2026)": ("fdp",),
     "Laws of garbage collection": ("gc-laws",),
     "Separation of data": ("separation",),
 }

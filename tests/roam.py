@@ -485,6 +485,18 @@ def workload(rng: random.Random, drive: Settings) -> tuple[str, dict[str, str], 
         },
         0.15,
     )
+    if pattern == "kv-offload":
+        size = rng.choice((16, 24, 64))
+        sessions = rng.choice((1, 3, 16))
+        drive |= {
+            "workload.sessions": sessions,
+            "workload.object-size": kib(min(size, span // 1024 // sessions // 4 * 4)),
+            "workload.size": rng.choice(("4KiB", "16KiB", "128KiB")),
+            "workload.prefix-hits": rng.choice((0.0, 0.5, 0.99)),
+            "workload.eviction": rng.choice(("overwrite", "trim")),
+            "workload.tenants": rng.choice((0, 1, sessions)),
+        }
+        return pattern, {}, reading
     if pattern in FIXED_SHARES:
         return pattern, {}, reading
     reads = rng.choice((0.0, 0.0, 0.3, 0.9))

@@ -43,7 +43,7 @@ PAGES = [
 ]
 
 
-LONG = ("lifetime", "enough")
+LONG = ("lifetime", "enough", "cache-drives")
 """Pages whose commands take longer than those of all the others."""
 
 

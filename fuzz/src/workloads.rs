@@ -130,10 +130,11 @@ pub(crate) fn seeds_of_generators() -> Vec<Vec<u8>> {
         "arrivals = \"back-to-back\"\nduration = \"3s\"\n",
         "theta = 0.9\n",
         "hot-data = 0.1\nhot-writes = 0.9\n",
+        "sessions = 3\nobject-size = \"64KiB\"\nprefix-hits = 0.5\neviction = \"trim\"\ntenants = 2\n",
     ];
     let names = Pattern::ALL.map(Pattern::name);
     let all = names.iter().zip(more.iter().cycle());
-    let all = all.chain([(&"zipf", &more[6]), (&"hot-cold", &more[7])]);
+    let all = all.chain([(&"zipf", &more[6]), (&"hot-cold", &more[7]), (&"kv-offload", &more[8])]);
     all.map(|(name, more)| format!("pattern = \"{name}\"\n{more}").into_bytes()).collect()
 }
 

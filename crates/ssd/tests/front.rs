@@ -188,6 +188,8 @@ fn a_run_takes_no_time_only_without_link_controller_and_buffer() {
     let mixes = [(1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (0.5, 0.5), (0.3, 0.3)].map(|(read, trim)| {
         [format!("workload.read-share={read}"), format!("workload.trim-share={trim}")]
     });
+    // Prefix hits decide what conversations do.
+    let mixed = Pattern::ALL.map(Pattern::name).into_iter().filter(|name| *name != "kv-offload");
     let off = ["", "buffer.size=64KiB", "buffer.size=64KiB buffer.flush-above=1.0"];
     let on = [
         "link.rate=1000GB/s",
@@ -213,7 +215,7 @@ fn a_run_takes_no_time_only_without_link_controller_and_buffer() {
             runs += 1;
         };
         let own: Vec<&str> = own.into_iter().chain(more.split_whitespace()).collect();
-        for pattern in Pattern::ALL.map(Pattern::name) {
+        for pattern in mixed.clone() {
             for mix in &mixes {
                 let all = own.iter().copied().chain(mix.iter().map(String::as_str));
                 let value = generate(&drive(&all.collect::<Vec<_>>()), pattern);
@@ -222,7 +224,7 @@ fn a_run_takes_no_time_only_without_link_controller_and_buffer() {
         }
         look("flush", &serve(&drive(&own), vec![flush(0), flush(0)]));
     }
-    assert_eq!(runs, 13 * (Pattern::ALL.len() * 5 + 1));
+    assert_eq!(runs, 13 * (mixed.count() * 5 + 1));
     assert!(timeless > 3 * 14, "{timeless}");
 }
 

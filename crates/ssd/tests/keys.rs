@@ -72,6 +72,17 @@ fn situation(name: &str) -> Situation {
         "zipf" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("zipf")),
         "hot-cold" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("hot-cold")),
         "passes" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("permutation")),
+        "conversations" => of(
+            &[
+                GEOMETRY,
+                TIMES,
+                "[ftl]\nspare-factor = 0.4\n[host]\nmode = \"queue-depth\"\nqueue-depth = 16\n\
+                 [precondition]\nfill = \"full\"\n[policies]\nseparation = { name = \"hints\", streams \
+                 = 3 }\n[workload]\nrequests = 9000\nobject-size = \"64KiB\"\nsize = \"16KiB\"\n\
+                 prefix-hits = 0.5\n",
+            ],
+            Load::Pattern("kv-offload"),
+        ),
         "sparse" => of(&[GEOMETRY, TIMES, "[ftl]\nspare-factor = 0.25\n"], Load::List(strangers)),
         "hinted" => of(
             &[
@@ -474,6 +485,11 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("workload.hot-data", "hot-cold", &[], "0.3"),
     ("workload.hot-writes", "hot-cold", &[], "0.9"),
     ("workload.order", "passes", &["workload.span=256KiB"], "repeated"),
+    ("workload.sessions", "conversations", &[], "3"),
+    ("workload.object-size", "conversations", &[], "128KiB"),
+    ("workload.prefix-hits", "conversations", &[], "0.7"),
+    ("workload.eviction", "conversations", &[], "trim"),
+    ("workload.tenants", "conversations", &[], "2"),
     ("workload.seed", "closed", &[], "5"),
     ("precondition.fill", "closed", &[], "0.5"),
     ("precondition.age", "closed", &[], "random"),

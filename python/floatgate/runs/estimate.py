@@ -165,9 +165,14 @@ def _mix(plan: Checked, geometry: Mapping[str, Any]) -> tuple[float, float]:
         return 0.5, max(16384 / page, 1.0)
     settings = plan.config.get("workload", {})
     pattern = plan.workload["format"]
-    reads = {"random-read": 1.0, "sequential-read": 1.0, "jesd219-enterprise": 0.4}
+    reads = {
+        "random-read": 1.0,
+        "sequential-read": 1.0,
+        "kv-offload": settings.get("prefix-hits", 0.9947),
+        "jesd219-enterprise": 0.4,
+    }
     read = float(settings.get("read-share", reads.get(pattern, 0.0)))
-    size = settings.get("size", "4KiB")
+    size = settings.get("size", "128KiB" if pattern == "kv-offload" else "4KiB")
     pages = max(_size(size) / page, 1.0) if isinstance(size, str) else 2.0
     return read, pages
 

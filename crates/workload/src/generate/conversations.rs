@@ -26,18 +26,20 @@ pub enum Eviction {
     Trim,
 }
 
-/// Mean traffic of offloaded keys and values in MiB/s, read and written, in requests of 128 KiB:
-/// Z. Ren, K. Doekemeijer, T. De Matteis, C. Pinto, R. Stoica and A. Trivedi, "An I/O characterizing
-/// study of offloading LLM models and KV caches to NVMe SSD", CHEOPS 2025. It is `FlexGen` with
-/// OPT-6.7B, and 256 tokens generated after prompts of 256. The context has 384 tokens in the mean, so
-/// 256 * 384 are read for 512 written: 192 to 1, and 186 to 1 was measured.
+/// Mean traffic of offloaded keys and values in MiB/s, read and written, in requests of 128 KiB. It
+/// was measured with `FlexGen` and OPT-6.7B, which generated 256 tokens after prompts of 256. The
+/// context has 384 tokens in the mean. So 256 * 384 are read for 512 written, 192 to 1; measured was
+/// 186 to 1.
+///
+/// Source: Z. Ren, K. Doekemeijer, T. De Matteis, C. Pinto, R. Stoica and A. Trivedi. "An I/O
+/// characterizing study of offloading LLM models and KV caches to NVMe SSD", CHEOPS 2025.
 pub(super) const MEASURED: Traffic = Traffic { read: 2048.0, written: 11.0 };
 
 /// The size of its requests.
 pub(super) const REQUEST: Bytes = Bytes::kib(128);
 
-/// An object is 16 tokens (a block of vLLM) of a model with 128 KiB for each token, such as Llama 3
-/// with 8 billion parameters: 32 layers, 8 heads of 128 numbers of 16 bits, keys and values.
+/// An object is 16 tokens, a block of vLLM. The model has 128 KiB for each token, as Llama 3 with 8
+/// billion parameters: 32 layers, 8 heads of 128 numbers of 16 bits, keys and values.
 pub(super) const OBJECT: Bytes = Bytes::mib(2);
 
 /// The sessions, if the user does not say.
@@ -61,7 +63,7 @@ impl Traffic {
     }
 }
 
-/// What the user asks for, checked.
+/// The checked settings.
 #[derive(Debug)]
 pub(super) struct Offload {
     /// At least 1.

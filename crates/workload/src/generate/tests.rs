@@ -431,8 +431,8 @@ fn prefix_hits_and_object_size_decide_the_ratio_of_reads_to_writes() {
     }
 }
 
-/// An independent account of the objects: a read finds only live ones, a conversation is read from
-/// its first object on, and with trims (q + 1)/2q of the room is live in the mean.
+/// An independent account of the objects. A read finds only live ones, and a conversation is read
+/// from its first object on. It has (q + 1)/2 of at most q objects in the mean.
 #[test]
 fn conversations_read_what_they_wrote_and_trim_what_ended() {
     for eviction in ["overwrite", "trim"] {
@@ -507,7 +507,7 @@ fn conversations_refuse_settings_that_do_not_fit() {
         ("prefix-hits = 1.5", "prefix-hits = 1.5"),
         ("prefix-hits = nan", "prefix-hits"),
         ("sessions = 0", "0 sessions"),
-        ("sessions = 33", "room for 32 objects of 2 MiB"),
+        ("sessions = 33", "room for 32 objects of 2MiB"),
         ("object-size = '2GiB'", "span of 64 MiB"),
         ("object-size = '0B'", "alignment of 0"),
         ("tenants = 17", "17 tenants and 16 sessions"),
