@@ -7,7 +7,7 @@ intervals, on a scale of logarithms. Classes are steps around the mean of all wr
 their spread, and writes and moved pages share them. Written from the paper's abstract: its own
 formulas may differ, and the reads of metadata are not simulated.
 
-    cd examples                                # Python finds this file in the folder that it is in
+    cd examples
     floatgate compare drive.toml hot-cold --set precondition.fill=full \
         --set precondition.age=workload --policy separation=sepgc,py:fadac.Fadac
 """

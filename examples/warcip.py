@@ -6,7 +6,7 @@ centre is nearest to the time since the page was written last, and draws the cen
 Moved pages have outlived their cluster and go to a stream of their own. Written from the paper's
 abstract: it splits and merges clusters as well, and here their number is fixed.
 
-    cd examples                                # Python finds this file in the folder that it is in
+    cd examples
     floatgate compare drive.toml hot-cold --set precondition.fill=full \
         --set precondition.age=workload --policy separation=sepgc,py:warcip.Warcip
 """

@@ -112,9 +112,9 @@ int floatgate_capacity(floatgate_session *session, uint64_t *bytes);
 int floatgate_submit(floatgate_session *session, const floatgate_request *request,
                      uint64_t *arrival);
 
-/* Updates a placement handle of a drive with ftl.fdp, at `at` or, with FLOATGATE_NONE, now: its open
- * reclaim unit is closed, and later writes with this hint go to a new one. Simulated time passes until
- * then. Stores the time in *updated, which may be null. */
+/* Updates a placement handle of a drive with ftl.fdp at the time `at`, or now for FLOATGATE_NONE. Its
+ * open reclaim unit is closed, and later writes with this hint go to a new one. Simulated time passes
+ * until then. Stores the time in *updated, which may be null. */
 int floatgate_update_handle(floatgate_session *session, uint32_t handle, uint64_t at,
                             uint64_t *updated);
 

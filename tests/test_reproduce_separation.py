@@ -133,7 +133,7 @@ def test_the_quick_form_obeys_its_laws(made: Reproduction) -> None:
     # 4 bytes for each mapping unit of 4 KiB and for each of 698 superblocks' 4 blocks.
     table = 4 * (1 + 4 * 698 / workloads.SPAN) * 7.68e12 / 4096
     assert tables["sepbit"] == f"{table / 2**30:.1f} GiB"
-    streams = {(row[0], row[1]): row[2:] for row in sheet(made, "Where it stops").rows}
+    streams = {(row[0], row[1]): row[2:] for row in sheet(made, "Hints").rows}
     assert all(row[-1].startswith("+") for key, row in streams.items() if key[0] == "uniform")
     (none,) = sheet(made, "Traces").rows
     assert none[0] == "none"

@@ -94,7 +94,7 @@ class Store:
         old, segment = self._at[page], self._open[place]
         if old is not None:
             self.valid[old[0]] -= 1
-            # An open segment is no candidate.
+            # Open segments are not collected.
             self._garbage += len(self._pages[old[0]]) == self._slots
         self._at[page] = segment, len(self._pages[segment])
         self._pages[segment].append(page)

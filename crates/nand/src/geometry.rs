@@ -256,7 +256,7 @@ impl Geometry {
         self
     }
 
-    /// The same with superblocks of this number of layers: so many blocks in each plane.
+    /// The same with superblocks of `layers` blocks in each plane.
     ///
     /// # Panics
     ///

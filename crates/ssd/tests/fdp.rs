@@ -198,7 +198,7 @@ fn isolation(operations: u32) {
                 let handles = host.ftl.handles().unwrap();
                 let events = handles.events();
                 assert!(events.not_fully_written > 0 && events.reallocated > 0, "{what}");
-                // What the host wrote, with its padding, and what was moved.
+                // Data of the host with its padding, and moves.
                 let moves: u64 = handles.counts().iter().map(|c| c.moved).sum();
                 assert!(moves > 0 && moves == counts.moved.total(), "{what}");
                 let own: u64 = handles.counts().iter().map(|c| c.programmed - c.moved).sum();

@@ -680,7 +680,7 @@ fn every_scheme_is_a_plain_model_of_its_rule() {
         panic!("nine schemes")
     };
     assert!(shared > sepgc && sepgc > hints && sepgc > sepbit && sepgc > death, "{found:?}");
-    // What handles keep apart is worth something, and most where moves stay apart, too.
+    // Handles are worth something, and most if moves stay apart, too.
     assert_eq!(hints.to_bits(), persistent.to_bits(), "one rule");
     assert!(persistent < initial && initial < sepgc, "{found:?}");
 }

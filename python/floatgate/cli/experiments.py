@@ -307,7 +307,7 @@ def _measure(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Studies that are no sweep of an experiment."""
+    """Measurements without an experiment to sweep."""
     import importlib
 
     from floatgate.cli.progress import FramesProgress

@@ -1,4 +1,4 @@
-"""What the engine gives for a published number: one short run."""
+"""The engine's value for a published number, from one short run."""
 
 from __future__ import annotations
 

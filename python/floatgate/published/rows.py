@@ -153,7 +153,9 @@ def formula(model: Model, how: Rule) -> float | None:
     sense = sum(flash["read"]) / len(flash["read"]) / 1e6
     pages = max(1, -(-how.size // (flash["page"] * 1024)))
     bus = min(how.size, flash["page"] * 1024) / (flash["bus"] * 1e6)
-    command: float = control["command"] / 1e6 + how.size / (control.get("core-rate", math.inf) * 1e6)
+    command: float = control["command"] / 1e6 + how.size / (
+        control.get("core-rate", math.inf) * 1e6
+    )
     alone: float = sense + bus + control["read-latency"] / 1e6 + command + how.size / link
     carried: float = min(link / how.size, math.inf if command == 0 else 1 / command)
     spare = model.over_provisioning

@@ -38,8 +38,8 @@ def rule(what: str, conditions: str, unit: str, use: str, link: float) -> Rule:
       random requests are 32 deep over SATA, 256 over PCIe 3 and 4 and 512 over PCIe 5; requests in
       order are 32 deep.
     * Preconditioning: the drive is full. Random writes of drives for data centres come after
-      random writes until write amplification is steady; those of clients to an empty drive, as all
-      that is said to be fresh, empty or in the cache.
+      random writes until write amplification is steady. Those of client drives come to an empty
+      drive, and so does everything that is said to be fresh, empty or in the cache.
     * `typical` is the mean.
 
     Args:

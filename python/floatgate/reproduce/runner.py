@@ -72,7 +72,7 @@ def verdicts() -> dict[str, dict[str, Counts]]:
 
 
 def measurements() -> dict[str, str]:
-    """The titles of included measurements that are no sweep of an experiment, by name.
+    """The titles of included measurements without an experiment to sweep, by name.
 
     Each is a module of `floatgate.reproduce.studies` with `TITLE` and `measure`.
     """

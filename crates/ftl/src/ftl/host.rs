@@ -8,7 +8,7 @@ use crate::{
 use kernel::{BitSet, Idx, Prio, Time};
 use nand::{BlockId, Level, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
 
-/// Those who want to know of programs.
+/// The interests of policies that hear of programs.
 const PROGRAMS: Interests = Interests::PROGRAM.with(Interests::HANDLES);
 
 impl<K: PolicyTypes> Ftl<K> {

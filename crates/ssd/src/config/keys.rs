@@ -409,7 +409,7 @@ settings! {
         /// free blocks that keys count are such units. Their number divides `blocks-per-plane`. By
         /// default 1.
         reclaim_unit: NonZeroU32 = 1,
-        /// Where moved data go. "initial": to units of their own, which all handles share.
+        /// The destination of moved data. "initial": to units of their own, which all handles share.
         /// "persistent": to units of their handle. By default "initial".
         isolation: Isolation = (Isolation::Initial),
         /// Moved data go to the open unit of handle 0, behind new writes: firmware without a unit for

@@ -508,7 +508,7 @@ fn conversations_refuse_settings_that_do_not_fit() {
         ("prefix-hits = nan", "prefix-hits"),
         ("sessions = 0", "0 sessions"),
         ("sessions = 33", "room for 32 objects of 2MiB"),
-        ("object-size = '2GiB'", "span of 64 MiB"),
+        ("object-size = '2GiB'", "span of 64MiB"),
         ("object-size = '0B'", "alignment of 0"),
         ("tenants = 17", "17 tenants and 16 sessions"),
         ("sessions = 32\ntenants = 256", "256 tenants"),

@@ -66,7 +66,7 @@ def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment
 
 
 def claims(experiment: Experiment) -> Iterator[Published]:
-    """What papers say of the schemes, on the workloads of their kind."""
+    """The claims of papers about the schemes, on workloads of their kind."""
     evidence = Evidence(experiment, None)
     skewed = [name for name in SKEWED if evidence.of({"workload": name})]
     for what, source, scheme, against, names in (
@@ -173,7 +173,7 @@ def _waf(evidence: Evidence, workload: str, spare: str, scheme: str) -> float | 
 
 
 def _gains(evidence: Evidence) -> Sheet:
-    """Where it pays: the write amplification of every scheme, the least that a drive can have."""
+    """The write amplification of every scheme, and the least of those a drive can have."""
     schemes = _schemes(evidence)
     rows = []
     for workload, spare in _settings(evidence):
@@ -183,7 +183,7 @@ def _gains(evidence: Evidence) -> Sheet:
         gain = percent(real[best] / real[BASE] - 1)
         cells = ["" if w is None else f"{w:.2f}" for w in found.values()]
         rows.append([workload, spare, *cells, f"{best} ({gain})" if best != BASE else best])
-    return Sheet("Where it pays", ["workload", "spare", *schemes, "least"], rows, _GAINS)
+    return Sheet("Write amplification by scheme", ["workload", "spare", *schemes, "least"], rows, _GAINS)
 
 
 def _is_hints(scheme: str) -> bool:
@@ -191,7 +191,7 @@ def _is_hints(scheme: str) -> bool:
 
 
 def _streams(evidence: Evidence) -> Sheet:
-    """Where it stops: hints with more and more streams."""
+    """Write amplification of hints by their number of streams."""
     schemes = [scheme for scheme in _schemes(evidence) if _is_hints(scheme)]
     rows = []
     for workload, spare in _settings(evidence):
@@ -200,7 +200,7 @@ def _streams(evidence: Evidence) -> Sheet:
         if base is not None and any(found):
             rows.append([workload, spare, *(percent(w / base - 1) if w else "" for w in found)])
     head = [scheme.removeprefix("hints, ") for scheme in schemes]
-    return Sheet("Where it stops: hints by streams", ["workload", "spare", *head], rows, _STREAMS)
+    return Sheet("Hints by streams", ["workload", "spare", *head], rows, _STREAMS)
 
 
 def _worth(evidence: Evidence) -> Sheet:

@@ -183,8 +183,8 @@ def _figure_15(chips: Sequence[Chip]) -> Iterator[Finding]:
 
 _LAWS = """
 On one bit all pages but one of a block are coded. A generation is then collected like a block of \
-a plain drive that has only its slots: the write amplification is that of greedy collection (Van \
-Houdt 2013) of so many pages. Erases follow from it and from what a block takes between two \
+a plain drive that has only its slots: the write amplification is that of greedy collection with \
+that many pages in a block (Van Houdt 2013). Erases follow from it and from what a block takes between two \
 erases. On two bits valid plain pages stay for the second generation, so the law does not apply. \
 The storage rate is the exported share of the flash. The abstract of Yaakobi et al. gives 0.6442 \
 for conventional schemes, which is checked as a bound. The last rows are our derivation, with \
