@@ -486,11 +486,11 @@ def workload(rng: random.Random, drive: Settings) -> tuple[str, dict[str, str], 
         0.15,
     )
     if pattern == "kv-offload":
-        size = rng.choice((16, 24, 64))
+        object_size = rng.choice((16, 24, 64))
         sessions = rng.choice((1, 3, 16))
         drive |= {
             "workload.sessions": sessions,
-            "workload.object-size": kib(min(size, span // 1024 // sessions // 4 * 4)),
+            "workload.object-size": kib(min(object_size, span // 1024 // sessions // 4 * 4)),
             "workload.size": rng.choice(("4KiB", "16KiB", "128KiB")),
             "workload.prefix-hits": rng.choice((0.0, 0.5, 0.99)),
             "workload.eviction": rng.choice(("overwrite", "trim")),

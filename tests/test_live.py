@@ -826,9 +826,9 @@ def test_at_a_tenth_of_its_pace_the_way_there_and_back_is_the_rest(
     """
     needs("fio")
     seen, simulated = reads_in_real_time(served, 10, depth, "full")
-    # ns: a read of 4 KiB is 21.5 us in the controller, and 585 ns on the link at 7 GB/s. Without data it
-    # takes 4.46 us at the buffer. With them it takes 300 ns of a command, 40.95 us of the array and
-    # 2.56 us on the channel.
+    # ns: a read of 4 KiB is 21.5 us in the controller, and 585 ns on the link at 7 GB/s. Without
+    # data it takes 4.46 us at the buffer. With them it takes 300 ns of a command, 40.95 us of the
+    # array and 2.56 us on the channel.
     at_once, alone = 21_500 + 585 + 4_460, 21_500 + 585 + 300 + 40_950 + 2_560
     there, none = reads_in_real_time(served, 10 * alone / at_once, 1, "none")
     assert none == dict.fromkeys(PERCENTILES, at_once)

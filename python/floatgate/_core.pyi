@@ -58,6 +58,7 @@ __all__ = [
     "plan",
     "policies",
     "presets",
+    "published",
     "program_us",
     "read_us",
     "reprogram_wear",

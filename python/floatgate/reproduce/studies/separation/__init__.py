@@ -183,7 +183,9 @@ def _gains(evidence: Evidence) -> Sheet:
         gain = percent(real[best] / real[BASE] - 1)
         cells = ["" if w is None else f"{w:.2f}" for w in found.values()]
         rows.append([workload, spare, *cells, f"{best} ({gain})" if best != BASE else best])
-    return Sheet("Write amplification by scheme", ["workload", "spare", *schemes, "least"], rows, _GAINS)
+    return Sheet(
+        "Write amplification by scheme", ["workload", "spare", *schemes, "least"], rows, _GAINS
+    )
 
 
 def _is_hints(scheme: str) -> bool:
