@@ -188,8 +188,7 @@ collection with that number of pages in a block (Van Houdt 2013). Erases follow 
 what a block takes between two erases. On two bits valid plain pages stay for the second \
 generation, so the law does not apply. The storage rate is the exported share of the flash. The \
 abstract of Yaakobi et al. gives 0.6442 for conventional schemes, which is checked as a bound. \
-The last rows are our derivation, with blocks without end.
-"""
+The last rows are our derivation, with blocks without end."""
 
 FIXED_RATE = 0.7729
 """The most that a code stores in a cell at each of two writes of the same size, in bits."""
