@@ -209,7 +209,7 @@ struct Forger {
     places: usize,
 }
 
-const HEADER: usize = 14;
+const HEADER: usize = 15;
 /// Words of a block.
 const BLOCK: usize = 3;
 const NOBODY: u32 = u32::MAX;

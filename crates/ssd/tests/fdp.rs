@@ -580,3 +580,18 @@ fn what_does_not_go_with_handles_is_refused_with_the_reason() {
     let alone = try_drive(BASE, &["ftl.fdp.isolation=initial"]).unwrap_err();
     assert!(alone.contains("handles"), "{alone}");
 }
+
+/// The policy without handles keeps nothing apart, also beside policies that hear of every access.
+#[test]
+fn the_policy_without_handles_has_one() {
+    let settings = ["policy separation=fdp", "policy victim=cat", "workload.requests=500"];
+    for more in ["policy cost=wu", "policy order=fifo"] {
+        let drive = crate::common::try_drive(BASE, &[&settings[..], &[more]].concat());
+        let Ok(drive) = drive else { continue };
+        let value = crate::common::generate(&drive, "random-write");
+        assert!(value["fdp"].is_null(), "{more}");
+        let codes: Vec<_> =
+            value["warnings"].as_array().unwrap().iter().map(|w| &w["code"]).collect();
+        assert!(codes.iter().any(|code| *code == "idle-policy"), "{more}: {codes:?}");
+    }
+}

@@ -30,7 +30,7 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
 
 /// Values of a result that may be null: those that this version does not compute, and those that do
 /// not exist.
-const NULLS: [&str; 23] = [
+const NULLS: [&str; 24] = [
     "/host/high",
     "/end/reason",
     "/end/work_left",
@@ -44,6 +44,7 @@ const NULLS: [&str; 23] = [
     "/scale",
     "/buffer",
     "/host/flows",
+    "/fdp",
     "/flash/space_wait_max_ns",
     "/flash/suspends",
     "/flash/copybacks",
@@ -556,7 +557,7 @@ fn every_key_is_there_whatever_ran() {
         (
             "",
             "schema provenance end host flash waf waf_pages wear capacity scale buffer energy_joules \
-              energy_split lifetime policies checks warnings simulated_seconds timing",
+              energy_split fdp lifetime policies checks warnings simulated_seconds timing",
         ),
         ("/provenance", "version build config config_hash seed workload"),
         (

@@ -64,7 +64,7 @@ pub struct Fdp {
 
 pub(crate) fn new(_: &Params) -> Fdp {
     let handles = HandleSpec { count: 1, persistent: false, spill: false, keep_sequential: false };
-    Fdp { handles, orders: Vec::new() }
+    Fdp { handles, orders: vec![Order::default()] }
 }
 
 impl Watch for Fdp {
