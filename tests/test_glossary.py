@@ -69,7 +69,9 @@ def test_every_key_and_column_of_the_glossary_exists(tmp_path: Path) -> None:
     }
     policy = {"read-disturb": "refresh"}
     result = floatgate.run("agcr", "random-write", set=small, policy=policy, out=tmp_path)
-    known = {*paths(result.data), *settings(json.loads((ROOT / "schema/drive.json").read_text()))}
+    handles = floatgate.run("agcr", "random-write", set={**small, "ftl.fdp.handles": 2})
+    known = {*paths(result.data), *paths(handles.data)}
+    known |= {*settings(json.loads((ROOT / "schema/drive.json").read_text()))}
     tables = sorted(tmp_path.rglob("*.parquet"))
     assert len(tables) >= 3
     for table in tables:

@@ -17,7 +17,7 @@ from floatgate.reproduce.studies import drives
 
 ROOT = Path(__file__).parent.parent
 PRODUCTS = published.products()
-TABLE = ROOT / "docs/published/rows.json"
+TABLE = ROOT / "presets/published/rows.json"
 PREDICTED = ROOT / "presets/published/predictions.tsv"
 
 
@@ -193,7 +193,7 @@ def test_rows_are_as_in_the_table(name: str, what: str) -> None:
 def test_the_whole_table_is_as_committed(tmp_path: Path) -> None:
     made = drives.measure(out=tmp_path)
     assert json.loads(json.dumps(made.data)) == table()
-    assert made.text == (ROOT / "docs/published/rows.md").read_text()
+    assert made.text == (ROOT / "presets/published/rows.md").read_text()
 
 
 def test_every_question_has_an_answer_in_the_predictions() -> None:
