@@ -436,7 +436,7 @@ LAYERS = [
     "engine", "mistakes", "build", "terminal", "hints", "words", "result", "policy", "settings",
     "pages", "workloads", "measured", "lists", "starter", "pictures", "report", "experiments",
     "runs", "live", "session", "simpy",
-    "cluster", "physics", "life", "migrate", "text", "reproduce", "cli",
+    "cluster", "physics", "life", "migrate", "published", "text", "reproduce", "cli",
     "process", "__main__",
 ]  # fmt: skip
 PACKAGE = ROOT / "python" / "floatgate"
