@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import floatgate
 from floatgate.published import Model
 from floatgate.published.drive import SLICE, text
 from floatgate.published.rules import Rule
@@ -62,7 +61,7 @@ def value(model: Model, rule: Rule) -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "drive.toml"
         path.write_text(file, encoding="utf-8")
-        result = floatgate.run(path, workload, set=own, seed=SEED)
+        result = simulate(path, workload, set=own, seed=SEED)
     return _statistic(result, rule) / (share if rule.statistic in ("iops", "mb") else 1.0)
 
 
