@@ -12,6 +12,7 @@ from floatgate.published import Model
 from floatgate.published.drive import SLICE, text
 from floatgate.published.rules import Rule
 from floatgate.result.run import Result
+from floatgate.runs.run import run as simulate
 
 SEED = 1
 
