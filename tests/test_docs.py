@@ -105,6 +105,9 @@ def test_the_first_page_of_the_readme_is_what_its_command_prints(floatgate: Floa
 
 def test_the_readme_counts_the_facts_that_the_studies_judge() -> None:
     studies = json.loads((ROOT / "python/floatgate/reproduce/verdicts.json").read_text())["studies"]
+    # The full form of a study of checks alone need not be stored.
+    studies = {name: study for name, study in studies.items() if "full" in study}
+    assert len(studies) >= 11
     numbers, relations = (
         {
             verdict: sum(study["full"][group][verdict] for study in studies.values())

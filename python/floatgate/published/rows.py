@@ -236,8 +236,11 @@ def ratios(rows: Mapping[tuple[str, str], float], known: Mapping[str, Product]) 
 
 
 def as_data(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """The rows for a file: numbers have four digits."""
-    return [{k: _four(v) for k, v in asdict(row).items()} for row in rows]
+    """The rows for a file: numbers have four digits, but for the published ones."""
+    return [
+        {key: each if key == "published" else _four(each) for key, each in asdict(row).items()}
+        for row in rows
+    ]
 
 
 def _four(value: Any) -> Any:
