@@ -504,7 +504,7 @@ fn age_random<K: PolicyTypes>(
 /// A page is drawn this number of writes before its own.
 const AHEAD: usize = 16;
 
-/// The workload's own writes and trims: the continuation of a generator, or a trace again and
+/// The workload's own writes and trims: those of a generator with other draws, or a trace again and
 /// again.
 fn age_by_workload<K: PolicyTypes>(
     drive: &Drive,
@@ -544,7 +544,7 @@ const KEPT: usize = 1 << 22;
 
 /// The source of writes and trims for ageing by the workload.
 enum Changes<'a> {
-    /// The continuation of a generator, batch by batch.
+    /// A generator with other draws, batch by batch.
     Endless { source: Box<dyn RequestSource>, batch: Vec<Request> },
     /// All of them, for each pass.
     Kept(Vec<Change>),

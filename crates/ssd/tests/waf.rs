@@ -293,6 +293,24 @@ fn greedy_is_its_formula() {
     }
 }
 
+/// A run from its first request on has the write amplification of its formula, whatever aged the
+/// drive. Pages that ageing wrote would die in the order in which they were written if the run sent
+/// the same requests again.
+#[test]
+fn a_run_does_not_repeat_the_writes_that_aged_its_drive() {
+    for (b, planes) in [(64, 1), (64, 4), (256, 1)] {
+        let array = Array { planes, ..one_plane(b) };
+        let requests = format!("workload.requests={}", array.logical(0.1));
+        for age in ["random", "workload"] {
+            let own = [&format!("precondition.age={age}"), &*requests];
+            let value = generate(&array.drive(0.1, "greedy", &own), "random-write");
+            let rho = array.logical(0.1) as f64 / array.taking_part();
+            let what = format!("{age}, {planes} planes, {b} pages");
+            close(&what, number(&value["waf_pages"]), greedy(b, rho), 0.02);
+        }
+    }
+}
+
 /// Unfilled space is spare: U counts the pages that hold data, and the drive's own spare factor has
 /// no effect. The workload keeps to them.
 #[test]

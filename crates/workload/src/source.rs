@@ -58,8 +58,9 @@ pub trait Workload: Send + Sync {
         Ok(Flows { open: self.open()?, closed: Vec::new() })
     }
 
-    /// The same process without an end: the requests that a generator would go on with. `None`: a
-    /// record of requests, which can only be repeated, or a generator that hardly ever writes.
+    /// The same process without an end and with other draws: a run that repeated the requests that
+    /// aged its drive would not be like what comes later. `None`: a record of requests, which can only
+    /// be repeated, or a generator that hardly ever writes.
     fn endless(&self) -> Option<Box<dyn RequestSource>> {
         None
     }

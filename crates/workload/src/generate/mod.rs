@@ -210,7 +210,7 @@ impl Workload for Synthetic {
     }
 
     fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-        Ok(Box::new(Making::of(&self.plan)))
+        Ok(Box::new(Making::of(&self.plan, self.plan.seed)))
     }
 
     fn writes_whole_pages(&self, page: Bytes) -> bool {
@@ -228,8 +228,12 @@ impl Workload for Synthetic {
         if hardly_writes || self.about.stand_in.is_some() {
             return None;
         }
-        let mut making = Making::of(&self.plan);
+        let seed = Rng::named(self.plan.seed, "precondition/workload").bits();
+        let mut making = Making::of(&self.plan, seed);
         making.left = u64::MAX;
+        if let SlotSpread::Passes(passes) = &self.plan.spread {
+            making.next = passes.first_after(self.plan.requests);
+        }
         // The times of this number of requests would not fit.
         let unused = Rng::named(self.plan.seed, "workload/arrivals");
         making.clock = ArrivalClock::new(Arrivals::AsFastAsPossible, unused);
@@ -238,9 +242,10 @@ impl Workload for Synthetic {
 }
 
 impl Making {
-    fn of(plan: &Arc<GeneratorPlan>) -> Self {
+    /// `seed`: that of what is drawn for each request. What is popular follows the plan.
+    fn of(plan: &Arc<GeneratorPlan>, seed: u64) -> Self {
         let plan = Arc::clone(plan);
-        let stream = |name| Rng::named(plan.seed, name);
+        let stream = |name| Rng::named(seed, name);
         Self {
             left: plan.requests,
             clock: ArrivalClock::new(plan.arrivals, stream("workload/arrivals")),

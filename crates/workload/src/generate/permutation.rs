@@ -56,6 +56,11 @@ impl Passes {
         }
     }
 
+    /// The first request of the pass that begins after this number of requests.
+    pub(super) fn first_after(&self, requests: u64) -> u64 {
+        requests.div_ceil(self.places).saturating_mul(self.places)
+    }
+
     /// One step of the network. The halves change places in each round, and their number is even.
     #[inline]
     fn network(&self, number: u64, key: u64) -> u64 {
