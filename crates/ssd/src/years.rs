@@ -21,8 +21,8 @@ const PAGES: usize = 1 << 21;
 const LARGE: u32 = 4096;
 
 /// The fewest spare superblocks, after the reserve, of a drive with smaller ones in its parts. The
-/// number of dies decides how early collection begins, by one or two superblocks, and write
-/// amplification is nearly the inverse of the spare (`docs/lifetime.md`).
+/// number of dies decides when collection begins, by up to one superblock, and write amplification is
+/// nearly the inverse of the spare (`docs/lifetime.md`).
 const SPARE: f64 = 50.0;
 
 impl Drive {
