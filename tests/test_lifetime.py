@@ -269,7 +269,11 @@ def test_more_of_a_trace_gives_years_within_the_range_of_less(drive: str, tmp_pa
 def test_a_drive_that_sets_the_pace_has_the_years_of_a_long_run_in_its_range(
     drive: str, enough: int
 ) -> None:
-    """Without times the first requests are taken quickly, before anything is collected."""
+    """Without times the first requests are taken quickly, before anything is collected.
+
+    On an aged drive, too, they are quicker than later ones, by up to a tenth: its planes collect at
+    times that become independent of one another only with writes of several times the drive.
+    """
     own = {"geometry.blocks-per-plane": 24, "ftl.spare-factor": 0.4}
     short, long = (
         floatgate.lifetime(drive, "random-write", set=own | {"workload.requests": n}).lifetime
@@ -277,7 +281,8 @@ def test_a_drive_that_sets_the_pace_has_the_years_of_a_long_run_in_its_range(
     )
     assert long.why is None
     if short.why is None:
-        assert short.rated.years == pytest.approx(long.rated.years, rel=0.06)
+        assert short.waf == pytest.approx(long.waf, rel=0.02)
+        assert short.rated.years == pytest.approx(long.rated.years, rel=0.1)
     else:
         assert short.range.years.low <= long.rated.years <= short.range.years.high
 
