@@ -10,7 +10,7 @@ use kernel::{BitSet, Hint, Prio, Rng, Time};
 use nand::Store;
 use std::io::Read;
 use std::ops::Range;
-use workload::{Op, Request, RequestSource, Workload};
+use workload::{Draws, Op, Request, RequestSource, Workload};
 
 /// The result of preconditioning.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
@@ -164,7 +164,7 @@ pub(crate) struct AgeingState {
     aged: u64,
     /// Pages programmed, for any reason.
     programmed: u64,
-    /// Batches taken from an endless workload.
+    /// Batches taken from an endless workload, or passes.
     batches: u64,
     /// Stretches, with and without a write amplification.
     done: u64,
@@ -515,7 +515,7 @@ fn age_by_workload<K: PolicyTypes>(
     let size = drive.geometry.page_size().get();
     let shortest = (u64::from(drive.logical_pages) / 2).max(SHORTEST);
     let (mut changes, pass) = Changes::of(drive, input)?;
-    if matches!(changes, Changes::Kept(_) | Changes::Read(..)) && pass.0 == 0 {
+    if matches!(&changes, Changes::Kept(_)) && pass.0 == 0 {
         return Ok(()); // no writes, nothing to age by
     }
     result.pass = pass;
@@ -542,14 +542,18 @@ fn age_by_workload<K: PolicyTypes>(
 /// The most writes and trims of a workload that are kept in memory instead of read again.
 const KEPT: usize = 1 << 22;
 
+/// The share of writes and trims among the requests of a generator below which it does not age a
+/// drive with other draws.
+const RARE: f64 = 1e-3;
+
 /// The source of writes and trims for ageing by the workload.
 enum Changes<'a> {
     /// A generator with other draws, batch by batch.
     Endless { source: Box<dyn RequestSource>, batch: Vec<Request> },
     /// All of them, for each pass.
     Kept(Vec<Change>),
-    /// Too many to keep: each pass reads the workload.
-    Read(&'a dyn Workload, Vec<Hint>),
+    /// Others in each pass, all or partly, or too many to keep: each pass reads the workload.
+    Drawn(&'a dyn Workload, Vec<Hint>),
 }
 
 /// A write or a trim.
@@ -612,12 +616,12 @@ impl<'a> Changes<'a> {
         if let Some(source) = input.endless() {
             return Ok((Self::Endless { source, batch: Vec::new() }, (0, 0)));
         }
+        let hints = drive.host.hints_of(&input.about().flows);
         let size = drive.geometry.page_size().get();
         let mut seen = BitSet::new(drive.logical_pages as usize);
         let (mut written, mut different) = (0, 0);
         let (mut kept, mut all) = (Vec::new(), 0);
-        let hints = drive.host.hints_of(&input.about().flows);
-        each_change(input, &hints, |change| {
+        each_change(input, 0, &hints, |change| {
             for page in change.pages(size).filter(|_| !change.trim) {
                 written += 1;
                 different += u64::from(!seen.get(page as usize));
@@ -629,8 +633,15 @@ impl<'a> Changes<'a> {
             }
             Ok(())
         })?;
-        let changes = if all <= KEPT { Self::Kept(kept) } else { Self::Read(input, hints) };
-        Ok((changes, (written, different)))
+        // Passes of a generator that hardly ever writes would take for ever.
+        let rare = input.about().requests.is_some_and(|n| (all as f64) < n as f64 * RARE);
+        let draws = if rare { Draws::Nothing } else { input.draws() };
+        Ok(match draws {
+            _ if all == 0 => (Self::Kept(kept), (0, 0)),
+            Draws::All => (Self::Drawn(input, hints), (0, 0)),
+            Draws::Nothing if all <= KEPT => (Self::Kept(kept), (written, different)),
+            Draws::Nothing | Draws::Partly => (Self::Drawn(input, hints), (written, different)),
+        })
     }
 
     /// Passes over the batches taken from an endless stream before.
@@ -649,25 +660,29 @@ impl<'a> Changes<'a> {
         size: u64,
         work: &mut Work<'_, '_, K>,
     ) -> Result<(), Interrupted> {
+        work.standing.batches += 1;
         match self {
             Self::Endless { source, batch } => {
                 source.fill(batch)?;
-                work.standing.batches += 1;
                 batch.iter().filter_map(|r| Change::of(r, &[])).try_for_each(|c| c.make(size, work))
             }
             Self::Kept(all) => all.iter().try_for_each(|c| c.make(size, work)),
-            Self::Read(input, hints) => each_change(*input, hints, |c| c.make(size, work)),
+            Self::Drawn(input, hints) => {
+                let pass = work.standing.batches; // 0 is the run's
+                each_change(*input, pass, hints, |c| c.make(size, work))
+            }
         }
     }
 }
 
-/// Goes through a workload's writes and trims.
+/// Goes through the writes and trims of a pass of a workload.
 fn each_change(
     input: &dyn Workload,
+    pass: u64,
     hints: &[Hint],
     mut see: impl FnMut(Change) -> Result<(), Interrupted>,
 ) -> Result<(), Interrupted> {
-    input.each_batch(|batch| {
+    input.each_batch_of(pass, |batch| {
         let mut changes = batch.iter().filter_map(|request| Change::of(request, hints));
         changes.try_for_each(&mut see)
     })

@@ -431,7 +431,7 @@ impl Workload for Unknown {
         &self.0
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
+    fn open_pass(&self, _pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(Nothing))
     }
 }
@@ -757,6 +757,7 @@ fn unnamed_requests(workload: &dyn Workload) -> Result<Option<String>, TraceErro
         return Ok(None);
     }
     let mut digest = Sha256::new();
+    digest.update([workload.draws() as u8]); // other passes of a record are the same
     workload.each_batch(|batch| -> Result<(), TraceError> {
         for request in batch {
             digest.update(request.offset.to_le_bytes());

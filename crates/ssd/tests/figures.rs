@@ -164,7 +164,7 @@ impl Workload for Changing {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
+    fn open_pass(&self, _pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
         self.stretches[0].open()
     }
 

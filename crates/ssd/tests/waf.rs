@@ -10,11 +10,12 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use crate::common::twin::{Moves, Pool, Twin};
-use crate::common::{close, drive, generate, number, warnings};
+use crate::common::{close, drive, generate, number, run_with, warnings};
 use floatgate_ssd::sim::Sim;
-use floatgate_ssd::{Drive, ftl_of, generator, precondition};
+use floatgate_ssd::{Drive, NoCache, ftl_of, generator, precondition};
 use ftl::Lpn;
-use kernel::{Rng, Time};
+use kernel::{Bytes, Prio, Rng, Time};
+use workload::{AddressWrap, List, Merge, MergedPart, Op, OutOfRange, Request};
 
 // ── Theory ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -308,6 +309,35 @@ fn a_run_does_not_repeat_the_writes_that_aged_its_drive() {
             let what = format!("{age}, {planes} planes, {b} pages");
             close(&what, number(&value["waf_pages"]), greedy(b, rho), 0.02);
         }
+    }
+}
+
+/// The same for a generator that is a part of a workload, alone or beside a record.
+#[test]
+fn a_generated_part_does_not_repeat_the_writes_that_aged_its_drive() {
+    let array = one_plane(64);
+    let pages = array.logical(0.1);
+    let rho = pages as f64 / array.taking_part();
+    let requests = format!("workload.requests={pages}");
+    let drive = array.drive(0.1, "greedy", &["precondition.age=workload", &*requests]);
+    let capacity = Bytes::new(drive.geometry.page_size().get() * u64::from(drive.logical_pages));
+    let made = || generator(&drive, "random-write").unwrap();
+    let read = Request {
+        at: Time::ZERO,
+        offset: 0,
+        len: drive.geometry.page_size().get() as u32,
+        op: Op::Read,
+        prio: Prio::Normal,
+        flow: 0,
+        hint: 0,
+    };
+    let beside = || MergedPart::new(Box::new(List::new("reads", vec![read; 3]).unwrap()));
+    for parts in [vec![MergedPart::new(made())], vec![MergedPart::new(made()), beside()]] {
+        let what = format!("{} parts", parts.len());
+        let merged = Box::new(Merge::new("parts", parts).unwrap());
+        let wrapped = AddressWrap::new(merged, OutOfRange::Wrap, 0, capacity).unwrap();
+        let value = run_with(&drive, Box::new(wrapped), &mut NoCache);
+        close(&what, number(&value["waf_pages"]), greedy(64, rho), 0.02);
     }
 }
 

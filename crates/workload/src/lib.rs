@@ -42,7 +42,9 @@ pub use clock::at_speed;
 pub use error::{Detail, Spot, TraceError, TracePlace};
 pub use generate::{Arrivals, Eviction, Generator, MixShare, PassOrder, Pattern, Size, Synthetic};
 pub use request::{BATCH, Op, Request};
-pub use source::{About, Flow, Flows, Loop, Named, RequestSource, StandIn, Workload, digest};
+pub use source::{
+    About, Draws, Flow, Flows, Loop, Named, RequestSource, StandIn, Workload, digest,
+};
 pub use trace::{
     ColumnPlace, ColumnRole, ColumnUnit, Columns, Event, FlowBy, Format, ReadOptions, ReadTally,
     Spelling, TimeUnit, file_hint, glance, open_bytes, open_slices, open_trace, suggest_columns,

@@ -44,13 +44,24 @@ impl RequestSource for Listed {
 }
 
 /// A workload that can be opened more than once: preconditioning reads it before the run does.
-/// Every opening yields the same requests.
+/// Every opening of one pass yields the same requests.
 pub trait Workload: Send + Sync {
     /// Facts that are known without reading requests.
     fn about(&self) -> &About;
 
-    /// A stream from the first request on.
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError>;
+    /// A stream from the first request on. Pass 0 is the run's. In other passes, what a generator
+    /// draws for each request is drawn anew; a record of requests is the same in every pass.
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError>;
+
+    /// The requests of the run.
+    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
+        self.open_pass(0)
+    }
+
+    /// How much of it differs between passes.
+    fn draws(&self) -> Draws {
+        Draws::Nothing
+    }
 
     /// The same requests as a run takes them in: those that come at their times, and the closed
     /// loops, each of which asks when one of its own is answered.
@@ -59,8 +70,7 @@ pub trait Workload: Send + Sync {
     }
 
     /// The same process without an end and with other draws: a run that repeated the requests that
-    /// aged its drive would not be like what comes later. `None`: a record of requests, which can only
-    /// be repeated, or a generator that hardly ever writes.
+    /// aged its drive would not be like what comes later. `None`: it has passes only.
     fn endless(&self) -> Option<Box<dyn RequestSource>> {
         None
     }
@@ -85,7 +95,16 @@ impl dyn Workload + '_ {
         &self,
         mut see: impl FnMut(&[Request]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (mut source, mut batch) = (self.open()?, Vec::with_capacity(BATCH));
+        self.each_batch_of(0, &mut see)
+    }
+
+    /// The same for another pass.
+    pub fn each_batch_of<E: From<TraceError>>(
+        &self,
+        pass: u64,
+        mut see: impl FnMut(&[Request]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut source, mut batch) = (self.open_pass(pass)?, Vec::with_capacity(BATCH));
         loop {
             source.fill(&mut batch)?;
             if batch.is_empty() {
@@ -93,6 +112,25 @@ impl dyn Workload + '_ {
             }
             see(&batch)?;
         }
+    }
+}
+
+/// How much of a workload is drawn anew in each pass.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Draws {
+    /// Nothing: it is a record of requests.
+    Nothing,
+    /// Some of its parts.
+    Partly,
+    /// Everything.
+    All,
+}
+
+impl Draws {
+    /// Those of a workload of several.
+    pub(crate) fn of<'a>(parts: impl IntoIterator<Item = &'a dyn Workload>) -> Self {
+        let both = |a, b| if a == b { a } else { Self::Partly };
+        parts.into_iter().map(Workload::draws).reduce(both).unwrap_or(Self::Nothing)
     }
 }
 
@@ -195,8 +233,12 @@ impl Workload for Named {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-        self.inner.open()
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
+        self.inner.open_pass(pass)
+    }
+
+    fn draws(&self) -> Draws {
+        self.inner.draws()
     }
 
     fn flows(&self) -> Result<Flows, TraceError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::{Dur, Time};
 
-use crate::{About, Request, RequestSource, TraceError, Workload};
+use crate::{About, Draws, Request, RequestSource, TraceError, Workload};
 
 /// Workloads one after the other: each begins at a time of its own, or when the one before has
 /// ended if that is later.
@@ -32,17 +32,22 @@ impl Workload for Chain {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
         let links = Arc::clone(&self.links);
-        let source = links[0].workload.open()?;
-        let zero = Time::ZERO;
-        Ok(Box::new(Chained { links, at: 0, source, begins: zero, latest: zero, skipped: 0 }))
+        let source = links[0].workload.open_pass(pass)?;
+        let (begins, latest) = (Time::ZERO, Time::ZERO);
+        Ok(Box::new(Chained { links, pass, at: 0, source, begins, latest, skipped: 0 }))
+    }
+
+    fn draws(&self) -> Draws {
+        Draws::of(self.links.iter().map(|link| &*link.workload))
     }
 }
 
 /// One opening of a chain.
 struct Chained {
     links: Arc<[ChainLink]>,
+    pass: u64,
     /// The link that is being read.
     at: usize,
     source: Box<dyn RequestSource>,
@@ -64,7 +69,7 @@ impl RequestSource for Chained {
             self.skipped += self.source.skipped();
             self.at += 1;
             let link = &self.links[self.at];
-            self.source = link.workload.open()?;
+            self.source = link.workload.open_pass(self.pass)?;
             self.begins = self.latest.max(Time::ZERO + link.begins);
         }
         let shift = self.begins - Time::ZERO;

@@ -30,8 +30,8 @@ use super::steps::{Slice, Steps};
 use crate::error::{Spot, detail};
 use crate::source::digest;
 use crate::{
-    About, AddressWrap, BATCH, ClosedLoop, Flow, FlowBy, Merge, MergedPart, Named, OutOfRange,
-    Request, RequestSource, TraceError, Workload,
+    About, AddressWrap, BATCH, ClosedLoop, Draws, Flow, FlowBy, Merge, MergedPart, Named,
+    OutOfRange, Request, RequestSource, TraceError, Workload,
 };
 
 const SCHEMA: &str = "floatgate.workload/1";
@@ -667,8 +667,12 @@ impl Workload for Paced {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-        Ok(Box::new(Pacing { source: self.inner.open()?, factor: self.factor }))
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
+        Ok(Box::new(Pacing { source: self.inner.open_pass(pass)?, factor: self.factor }))
+    }
+
+    fn draws(&self) -> Draws {
+        self.inner.draws()
     }
 }
 
@@ -694,9 +698,14 @@ impl Workload for Switched {
         self.inner.about()
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
         let ends = Arc::clone(&self.ends);
-        Ok(Box::new(Switcher { source: self.inner.open()?, ends, stretch: 0, at: 0 }))
+        let source = self.inner.open_pass(pass)?;
+        Ok(Box::new(Switcher { source, ends, stretch: 0, at: 0 }))
+    }
+
+    fn draws(&self) -> Draws {
+        self.inner.draws()
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use kernel::{Bytes, Hint};
 use toml::Value;
 
-use crate::{About, Request, RequestSource, TraceError, Workload};
+use crate::{About, Draws, Request, RequestSource, TraceError, Workload};
 
 const EXPECTED: &str = "expected a hint from 0 (none) to 255, or regions in the order of their ends \
                         such as [{ below = \"1GiB\", hint = 1 }, { hint = 2 }]";
@@ -101,8 +101,13 @@ impl Workload for Hinted {
         self.inner.about()
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-        Ok(Box::new(Hinting { source: self.inner.open()?, hints: self.hints.clone() }))
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
+        let source = self.inner.open_pass(pass)?;
+        Ok(Box::new(Hinting { source, hints: self.hints.clone() }))
+    }
+
+    fn draws(&self) -> Draws {
+        self.inner.draws()
     }
 }
 

@@ -60,7 +60,7 @@ impl Workload for List {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
+    fn open_pass(&self, _pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(Listed::new(&self.requests)))
     }
 }

@@ -7,7 +7,7 @@ use kernel::{Bytes, Dur, Prio, Time};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Flow, Flows, Loop, Request, RequestSource, TraceError, Workload};
+use crate::{About, BATCH, Draws, Flow, Flows, Loop, Request, RequestSource, TraceError, Workload};
 
 /// Each part begins at a multiple of this, like the devices of one trace.
 const ALIGN: u64 = 1 << 20;
@@ -204,31 +204,36 @@ impl Workload for Merge {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-        merged(self.parts.iter())
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
+        merged(pass, self.parts.iter())
+    }
+
+    fn draws(&self) -> Draws {
+        Draws::of(self.parts.iter().map(|placed| &*placed.part.workload))
     }
 
     fn flows(&self) -> Result<Flows, TraceError> {
-        let open = merged(self.parts.iter().filter(|p| p.part.closed.is_none()))?;
+        let open = merged(0, self.parts.iter().filter(|p| p.part.closed.is_none()))?;
         let mut closed = Vec::with_capacity(self.about.closed.len());
         for placed in &self.parts {
             if let Some(ClosedLoop { depth, until }) = placed.part.closed {
                 let until = until.map_or(Time::MAX, |until| Time::ZERO + until);
                 let flow = placed.flows.first().copied().unwrap_or_default();
-                closed.push(Loop { source: merged([placed].into_iter())?, depth, until, flow });
+                closed.push(Loop { source: merged(0, [placed].into_iter())?, depth, until, flow });
             }
         }
         Ok(Flows { open, closed })
     }
 }
 
-/// The requests of some parts, in order.
+/// The requests of some parts in a pass, in order.
 fn merged<'a>(
+    pass: u64,
     parts: impl Iterator<Item = &'a Placed>,
 ) -> Result<Box<dyn RequestSource>, TraceError> {
     let lane = |Placed { part, region, flows }: &Placed| {
         let mut lane = Lane {
-            source: part.workload.open()?,
+            source: part.workload.open_pass(pass)?,
             batch: Vec::with_capacity(BATCH),
             next: 0,
             begins: part.begins,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use kernel::{Bytes, Dur, Time};
 
 use super::steps::joined;
-use crate::{About, BATCH, Flows, Loop, Request, RequestSource, TraceError, Workload};
+use crate::{About, BATCH, Draws, Flows, Loop, Request, RequestSource, TraceError, Workload};
 
 /// One page of every `of` consecutive ones, drawn by a seed, at the place that its group has among
 /// all groups; and one flush of every `of`. Or one extent of every few.
@@ -260,8 +260,12 @@ impl Workload for Portion {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-        Ok(self.parted(self.inner.open()?))
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
+        Ok(self.parted(self.inner.open_pass(pass)?))
+    }
+
+    fn draws(&self) -> Draws {
+        self.inner.draws()
     }
 
     fn flows(&self) -> Result<Flows, TraceError> {

@@ -12,7 +12,7 @@ use kernel::{Bytes, Dur, Time};
 
 use crate::clock::{at_speed, fits};
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Request, RequestSource, TraceError, Workload};
+use crate::{About, BATCH, Draws, Request, RequestSource, TraceError, Workload};
 
 /// Addresses move in units of this; within a unit nothing changes.
 const EXTENT_SHIFT: u32 = 20;
@@ -196,15 +196,15 @@ struct Seen {
 }
 
 impl Changed {
-    fn round(&self) -> Result<Round, TraceError> {
+    fn round(&self, pass: u64) -> Result<Round, TraceError> {
         let spec = self.spec.clone();
         let left = spec.steps.first.unwrap_or(u64::MAX);
-        Ok(Round { source: self.inner.open()?, spec, left, ended: false })
+        Ok(Round { source: self.inner.open_pass(pass)?, spec, left, ended: false })
     }
 
     /// Reads through one round before its base is known.
     fn survey(&self) -> Result<Seen, TraceError> {
-        let (mut round, mut batch) = (self.round()?, Vec::with_capacity(BATCH));
+        let (mut round, mut batch) = (self.round(0)?, Vec::with_capacity(BATCH));
         let mut seen = Seen { base: Dur::ZERO, requests: 0, end: 0 };
         loop {
             round.cut(&mut batch)?;
@@ -235,13 +235,14 @@ impl Workload for Changed {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-        let round = self.round()?;
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
+        let round = self.round(pass)?;
         let Some(rounds) = self.spec.steps.repeat.filter(|n| *n > 1) else {
             return Ok(Box::new(round));
         };
         Ok(Box::new(Repeated {
             inner: Arc::clone(&self.inner),
+            pass,
             round,
             left: rounds - 1,
             begins: Dur::ZERO,
@@ -250,6 +251,10 @@ impl Workload for Changed {
             latest: Time::ZERO,
             skipped: 0,
         }))
+    }
+
+    fn draws(&self) -> Draws {
+        self.inner.draws()
     }
 
     fn origin(&self) -> Option<u64> {
@@ -345,6 +350,7 @@ impl RequestSource for Round {
 /// Rounds one after the other.
 struct Repeated {
     inner: Arc<dyn Workload>,
+    pass: u64,
     round: Round,
     /// Rounds to come.
     left: u64,
@@ -379,7 +385,7 @@ impl Repeated {
         self.begins += period;
         self.left -= 1;
         self.skipped += self.round.source.skipped();
-        self.round.source = self.inner.open()?;
+        self.round.source = self.inner.open_pass(self.pass)?;
         self.round.left = self.round.spec.steps.first.unwrap_or(u64::MAX);
         self.round.ended = false;
         Ok(true)

@@ -152,7 +152,7 @@ impl Workload for Tabled {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
+    fn open_pass(&self, _pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(TableSource {
             pieces: self.table.open()?,
             check: Check::new(&self.name),

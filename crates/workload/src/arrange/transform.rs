@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::extents::{self, Extents};
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Flows, Loop, Op, Request, RequestSource, TraceError, Workload};
+use crate::{About, BATCH, Draws, Flows, Loop, Op, Request, RequestSource, TraceError, Workload};
 
 /// The rule for a request that reaches beyond the drive.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -105,8 +105,15 @@ impl Workload for AddressWrap {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-        Ok(self.folded(self.inner.open()?))
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
+        let pass = if self.draws() == Draws::Nothing { 0 } else { pass };
+        Ok(self.folded(self.inner.open_pass(pass)?))
+    }
+
+    fn draws(&self) -> Draws {
+        // A packing by first touch has places for the requests that were seen.
+        let packed = self.spec.rule == OutOfRange::Compact;
+        if packed { Draws::Nothing } else { self.inner.draws() }
     }
 
     fn flows(&self) -> Result<Flows, TraceError> {
@@ -127,9 +134,9 @@ impl Workload for AddressWrap {
     }
 
     fn endless(&self) -> Option<Box<dyn RequestSource>> {
-        // A packing by first touch has places for the requests that were seen.
-        let packed = self.spec.rule == OutOfRange::Compact;
-        if packed { None } else { self.inner.endless().map(|inner| self.folded(inner)) }
+        let draws = self.draws() != Draws::Nothing;
+        let endless = draws.then(|| self.inner.endless()).flatten();
+        endless.map(|inner| self.folded(inner))
     }
 }
 

@@ -11,7 +11,7 @@ use super::open::{Opening, absent, fail};
 use super::{Catalogue, Entry, Given, Missing, Presence, Quantity, Shelf, published};
 use crate::arrange::{Merge, MergedPart};
 use crate::standin::{Length, Profile};
-use crate::{About, ReadOptions, Request, RequestSource, TraceError, Workload};
+use crate::{About, Draws, ReadOptions, Request, RequestSource, TraceError, Workload};
 
 impl Catalogue {
     /// As [`Catalogue::open`], but a trace without files is represented by its stand-in: `length`
@@ -180,8 +180,12 @@ impl Workload for First {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-        Ok(Box::new(Firsts { inner: self.inner.open()?, left: self.requests }))
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
+        Ok(Box::new(Firsts { inner: self.inner.open_pass(pass)?, left: self.requests }))
+    }
+
+    fn draws(&self) -> Draws {
+        self.inner.draws()
     }
 
     fn origin(&self) -> Option<u64> {

@@ -24,7 +24,7 @@ use self::sizes::SizePicker;
 use self::spread::SlotSpread;
 use crate::clock::in_time;
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Op, Request, RequestSource, TraceError, Workload};
+use crate::{About, BATCH, Draws, Op, Request, RequestSource, TraceError, Workload};
 
 pub use arrivals::Arrivals;
 pub use config::{Generator, Pattern};
@@ -209,8 +209,13 @@ impl Workload for Synthetic {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-        Ok(Box::new(Making::of(&self.plan, self.plan.seed)))
+    fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
+        Ok(Box::new(self.making(if self.draws() == Draws::Nothing { 0 } else { pass })))
+    }
+
+    fn draws(&self) -> Draws {
+        // A stand-in is repeated, as its trace would be.
+        if self.about.stand_in.is_some() { Draws::Nothing } else { Draws::All }
     }
 
     fn writes_whole_pages(&self, page: Bytes) -> bool {
@@ -225,19 +230,31 @@ impl Workload for Synthetic {
             Some(op) => op != Op::Write,
             None => self.plan.trim_below > below(1.0 - FEW),
         };
-        if hardly_writes || self.about.stand_in.is_some() {
+        if hardly_writes || self.draws() == Draws::Nothing {
             return None;
         }
-        let seed = Rng::named(self.plan.seed, "precondition/workload").bits();
-        let mut making = Making::of(&self.plan, seed);
+        let mut making = self.making(1);
         making.left = u64::MAX;
-        if let SlotSpread::Passes(passes) = &self.plan.spread {
-            making.next = passes.first_after(self.plan.requests);
-        }
         // The times of this number of requests would not fit.
         let unused = Rng::named(self.plan.seed, "workload/arrivals");
         making.clock = ArrivalClock::new(Arrivals::AsFastAsPossible, unused);
         Some(Box::new(making))
+    }
+}
+
+impl Synthetic {
+    /// The requests of a pass.
+    fn making(&self, pass: u64) -> Making {
+        let seed = match pass {
+            0 => self.plan.seed,
+            1 => Rng::named(self.plan.seed, "precondition/workload").bits(),
+            n => Rng::named(self.plan.seed, &format!("precondition/workload {n}")).bits(),
+        };
+        let mut making = Making::of(&self.plan, seed);
+        if let SlotSpread::Passes(passes) = &self.plan.spread {
+            making.next = passes.first_after(self.plan.requests.saturating_mul(pass));
+        }
+        making
     }
 }
 

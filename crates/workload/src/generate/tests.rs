@@ -79,10 +79,10 @@ fn the_same_seed_gives_the_same_requests_and_another_gives_others() {
 /// bytes go to equal pages; only patterns that draw nothing begin alike.
 #[test]
 fn an_endless_stream_is_the_same_process_with_other_draws() {
+    const MANY: usize = 40_000;
     let of = |toml: &str| {
         toml::from_str::<Generator>(toml).unwrap().with_span(Bytes::mib(64), 1).unwrap()
     };
-    const MANY: usize = 40_000;
     for pattern in
         ["random-write", "zipf", "hot-cold", "kv-offload", "jesd219-enterprise", "permutation"]
     {

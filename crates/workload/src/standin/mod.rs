@@ -181,7 +181,7 @@ impl Workload for Made {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
+    fn open_pass(&self, _pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
         let profile = Arc::clone(&self.profile);
         let stream = |name| Rng::named(self.seed, name);
         let classes = [&profile.read_only, &profile.write_only, &profile.interleaved];

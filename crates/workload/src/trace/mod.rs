@@ -195,7 +195,7 @@ impl Workload for Trace {
         &self.about
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
+    fn open_pass(&self, _pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
         if let Some(kept) = &self.kept {
             return Ok(Box::new(Unpacking::new(kept)));
         }

@@ -171,6 +171,72 @@ fn a_part_has_hints_by_region() {
     assert_eq!(hints(rest), all(100, |p| if p < 10 { 1 } else { 2 }));
 }
 
+/// Other passes draw what a generator draws, through all that changes, repeats and merges it, and
+/// leave a record as it is.
+#[test]
+fn other_passes_of_generated_parts_have_other_draws() {
+    let parts = |text: &str| {
+        let composition = Composition::read("mix.toml", text).expect("a file of parts").unwrap();
+        composition.open("mix.toml", &mut |part| {
+            if let Some((n, gap)) = part.workload.split_once('/') {
+                return Ok(list(&part.workload, n.parse().unwrap(), gap.parse().unwrap()));
+            }
+            let pattern = &part.workload;
+            let timed = "arrivals = { constant = { iops = 1000 } }";
+            let text = format!("pattern = '{pattern}'\nrequests = 400\n{timed}");
+            let made: crate::Generator = toml::from_str(&text).unwrap();
+            Ok(Box::new(made.with_span(kernel::Bytes::mib(64), 1).unwrap()))
+        })
+    };
+    let own = [
+        "",
+        "slice = \"100ms..300ms\"\n",
+        "first = 300\n",
+        "footprint = 0.5\n",
+        "speed = 2.0\n",
+        "repeat = 2\n",
+        "wrap = \"48MiB\"\n",
+        "priority = \"switching\"\n",
+        "begins = \"1ms\"\n",
+        "share = 0.5\n",
+        "hint = 3\n",
+        "hint = [{ below = \"8MiB\", hint = 1 }, { hint = 2 }]\n",
+        "queue-depth = 4\n",
+    ];
+    for own in own {
+        for pattern in ["random-write", "zipf", "400/1000000"] {
+            let text = format!(
+                "{HEAD}[[part]]\nworkload = \"{pattern}\"\n{own}\
+                 [[part]]\nworkload = \"100/1000000\"\n"
+            );
+            let mixed = parts(&text).unwrap_or_else(|e| panic!("{own}{e}"));
+            let pass = |n| drain(&mut *mixed.open_pass(n).unwrap()).unwrap();
+            let (run, first, second) = (pass(0), pass(1), pass(2));
+            assert_eq!(run, drain(&mut *mixed.open().unwrap()).unwrap());
+            assert_eq!(first, pass(1), "a pass is the same each time");
+            let drawn = pattern != "400/1000000";
+            let what = format!("{pattern} {own}");
+            assert_eq!(mixed.draws(), if drawn { Draws::Partly } else { Draws::Nothing }, "{what}");
+            // The list is behind the other part.
+            let start = run.iter().map(|r| r.offset).max().unwrap() & !((1 << 20) - 1);
+            for other in [&first, &second] {
+                assert_eq!(other.len(), run.len(), "{what}");
+                let listed = |all: &[Request]| {
+                    all.iter().filter(|r| r.offset >= start).map(|r| r.offset).collect::<Vec<_>>()
+                };
+                assert_eq!(listed(other), listed(&run), "{what}");
+                assert_eq!(listed(other).len(), 100, "{what}");
+                let same = other.iter().zip(&run).filter(|(a, b)| a.offset == b.offset).count();
+                assert_eq!(same < 200, drawn, "{what}: {same} of {} are alike", run.len());
+            }
+            assert_eq!(first != second, drawn, "{what}");
+        }
+    }
+    let alone = |own: &str| parts(&format!("{HEAD}[[part]]\nworkload = \"zipf\"\n{own}")).unwrap();
+    assert_eq!(alone("").draws(), Draws::All);
+    assert_eq!(alone("repeat = 2\nhint = 1\n").draws(), Draws::All);
+}
+
 #[test]
 fn a_wrong_hint_is_named_with_its_line() {
     for (hint, words) in [

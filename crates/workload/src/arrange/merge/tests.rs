@@ -101,8 +101,8 @@ fn a_stand_in_among_the_parts_is_not_forgotten() {
         fn about(&self) -> &About {
             &self.1
         }
-        fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
-            self.0.open()
+        fn open_pass(&self, pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
+            self.0.open_pass(pass)
         }
     }
     let requests = random(1, "p", 3);

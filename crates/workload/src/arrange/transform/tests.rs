@@ -68,7 +68,7 @@ impl Workload for Cut {
         &self.0
     }
 
-    fn open(&self) -> Result<Box<dyn RequestSource>, TraceError> {
+    fn open_pass(&self, _pass: u64) -> Result<Box<dyn RequestSource>, TraceError> {
         Ok(Box::new(CutSource(0)))
     }
 }
