@@ -60,7 +60,7 @@ test: ready-to-develop ## Run every test of the Rust crates and of the Python pa
 	@$(BESIDE) test-rust test-python
 test-rust:
 	cargo test --workspace --profile fast --no-fail-fast
-	$(if $(REAL),cargo test --workspace --profile fast --lib --test main real:: -- --ignored)
+	$(if $(REAL),cargo test --workspace --profile fast --tests real:: -- --ignored)
 test-python:
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 

@@ -4,6 +4,7 @@ import base64
 import fcntl
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -21,7 +22,11 @@ _FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-extensions", "--remote-debugging-pipe",
 )  # fmt: skip
-_SECONDS = 120
+_SECONDS = 90
+
+
+class NoAnswerError(AssertionError):
+    """The browser did not answer a command in time."""
 
 
 FONT_SETS = {"dejavu": "DejaVu Sans", "liberation": "Liberation Sans"}
@@ -40,7 +45,7 @@ class Browser:
     """One browser for several pages; `pytest.skip` where there is none.
 
     Args:
-        folder: Args: folder: For the browser's files.
+        folder: For the browser's files.
         fonts: A key of `FONT_SETS`, whose fonts are the only ones; by default those of the machine.
     """
 
@@ -48,19 +53,22 @@ class Browser:
         found = shutil.which("chromium") or shutil.which("chromium-browser")
         if not found:
             skip("there is no chromium to draw the page")
-        environment = dict(os.environ)
+        self._environment = dict(os.environ)
         if fonts:
-            environment["FONTCONFIG_FILE"] = str(_only(fonts, folder))
+            self._environment["FONTCONFIG_FILE"] = str(_only(fonts, folder))
+        self._command = [found, *_FLAGS, f"--user-data-dir={folder}", "about:blank"]
+        self._start()
+
+    def _start(self) -> None:
         # The browser reads commands from the descriptor 3 and writes to 4. Descriptors out of
         # their way first, then a Python that puts them there and becomes the browser.
         (read, self._to), (self._from, write) = os.pipe(), os.pipe()
         theirs = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (read, write)]
         become = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
         become += "os.execv(sys.argv[3], sys.argv[3:])"
-        command = [sys.executable, "-c", become, *map(str, theirs), found, *_FLAGS]
-        command += [f"--user-data-dir={folder}", "about:blank"]
+        command = [sys.executable, "-c", become, *map(str, theirs), *self._command]
         self._process = subprocess.Popen(
-            command, pass_fds=theirs, start_new_session=True, env=environment,
+            command, pass_fds=theirs, start_new_session=True, env=self._environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         for fd in (read, write, *theirs):
@@ -85,10 +93,13 @@ class Browser:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
+        self._end(5)
+
+    def _end(self, patience: float) -> None:
         os.close(self._to)
         os.close(self._from)
         try:
-            self._process.wait(5)
+            self._process.wait(patience)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -100,7 +111,7 @@ class Browser:
         if self._session:
             message["sessionId"] = self._session
         os.write(self._to, json.dumps(message).encode() + b"\0")
-        for answer in self._messages():
+        for answer in self._messages(method):
             if answer.get("id") == self._last:
                 assert "error" not in answer, f"{method}: {answer['error']}"
                 return dict(answer["result"])
@@ -117,8 +128,17 @@ class Browser:
     def open(self, page: Path | str, width: int, *, dark: bool, folded: bool = False) -> Opened:
         """Opens a page (a file or an address) that wide, and waits until its plots are drawn.
 
-        Details are opened too, unless the page is to stay `folded`.
+        Details are opened too, unless the page is to stay `folded`. A browser that
+        does not answer, as was seen once, is started anew, once.
         """
+        try:
+            return self._open(page, width, dark, folded)
+        except NoAnswerError:
+            self._end(0)
+            self._start()
+            return self._open(page, width, dark, folded)
+
+    def _open(self, page: Path | str, width: int, dark: bool, folded: bool) -> Opened:
         self._events.clear()
         self.resize(width)
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -137,6 +157,11 @@ class Browser:
             )
         self.run("window.drawn.then(() => document.fonts.ready).then(() => true)")
         return self.opened()
+
+    @property
+    def process(self) -> int:
+        """The process of the browser, which leads a group."""
+        return self._process.pid
 
     def is_alive(self) -> bool:
         """Whether the browser has not ended."""
@@ -184,11 +209,15 @@ class Browser:
             elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] != "verbose":
                 yield str(params["entry"])
 
-    def _messages(self) -> Iterator[dict[str, Any]]:
+    def _messages(self, method: str) -> Iterator[dict[str, Any]]:
+        until = time.monotonic() + _SECONDS
         while True:
             while b"\0" in self._left:
                 message, _, self._left = self._left.partition(b"\0")
                 yield json.loads(message)
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self._from], [], [], left)[0]:
+                raise NoAnswerError(f"the browser does not answer {method}")
             more = os.read(self._from, 1 << 20)
             if not more:
                 return
