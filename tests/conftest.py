@@ -4,7 +4,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ import pytest
 import sample
 from browser import FONT_SETS, Browser, font_folders
 from floatgate import Result
+from forks import SPENT, Forks
 
 # A shell has its background jobs ignore Ctrl-C; here it is tested all the same.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -85,17 +85,28 @@ def browser(
     opened.leave()
 
 
+_LONGEST = {
+    "test_cache", "test_docs", "test_failing_calls", "test_live_page", "test_policy_families",
+    "test_report", "test_reproduce", "test_reproduce_agcr", "test_reproduce_ready", "test_run",
+    "test_sweep", "test_workflows",
+}  # fmt: skip
+"""The files that take longest, whose tests come first: a long file at the end would leave the other
+workers idle."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need a browser, so that they can be chosen and are counted."""
+    """Marks the tests that need a browser, so that they can be chosen and are counted; long files
+    first."""
+    items.sort(key=lambda item: item.path.stem not in _LONGEST)
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("in_browser")
 
 
 def processor_seconds() -> float:
-    """Processor time of this process, and of the children that have ended."""
+    """Processor time of this process, of its children that have ended, and of commands."""
     used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    return sum(each.ru_utime + each.ru_stime for each in used) + SPENT[0]
 
 
 BEGAN = pytest.StashKey[float]()
@@ -175,14 +186,23 @@ def result() -> Result:
     return Result(sample.result())
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """The process that carries out commands."""
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
 @pytest.fixture
-def floatgate(tmp_path: Path) -> Floatgate:
+def floatgate(tmp_path: Path, forks: Forks) -> Floatgate:
     """Runs the command line in an empty folder, as a user would."""
 
     def run(*words: str, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "floatgate", *words]
-        return subprocess.run(
-            command, check=False, cwd=cwd, capture_output=True, text=True, timeout=600
-        )
+        done = forks.run(words, cwd, os.environ)
+        assert done.code is not None, f"{words} did not end: {done.err}"
+        # As a process whose output is read as text.
+        out, err = (text.replace("\r\n", "\n").replace("\r", "\n") for text in done[1:3])
+        return subprocess.CompletedProcess(["floatgate", *words], done.code, out, err)
 
     return run

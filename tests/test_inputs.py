@@ -3,11 +3,9 @@ exit code 2, never a traceback and never an endless wait."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +16,7 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
+from forks import Forks
 from processes import LONG
 from test_live import Served, drive_file
 
@@ -126,19 +125,16 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]
     served.close()
 
 
-def carried_out(commands: Sequence[Sequence[str]], *folders: Path) -> list[tuple[int, str, str]]:
+def carried_out(
+    forks: Forks, commands: Sequence[Sequence[str]], *folders: Path
+) -> list[tuple[int | None, str, str]]:
     """The exit code and the texts of each command; None stands for one that did not end.
 
     Each has a folder of its own, or all have the same.
     """
     places = folders if len(folders) > 1 else folders * len(commands)
-    each = [(words, str(folder)) for words, folder in zip(commands, places, strict=True)]
-    # Names that are not UTF-8 are surrogates, which JSON spells out.
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).parent / "many.py")],
-        input=json.dumps(each), check=True, cwd=folders[0], capture_output=True, text=True,
-    )  # fmt: skip
-    return [(code, out, err) for code, out, err in json.loads(done.stdout)]
+    pairs = zip(commands, places, strict=True)
+    return [forks.run([*words], folder, limited=True)[:3] for words, folder in pairs]
 
 
 # The commands that read as another one does, which is there.
@@ -150,7 +146,7 @@ TWINS = ("compare", "lifetime", "config show", "trace convert", "trace fit", "fa
     [pytest.param(name, marks=pytest.mark.verify if name in TWINS else ()) for name in COMMANDS],
 )
 def test_what_is_not_meant_for_a_command_is_a_message(
-    name: str, things: dict[str, Path], tmp_path: Path
+    name: str, things: dict[str, Path], tmp_path: Path, forks: Forks
 ) -> None:
     template, takes = COMMANDS[name]
     known = {"D": str(things["drive"]), "U": "socket"}
@@ -158,7 +154,7 @@ def test_what_is_not_meant_for_a_command_is_a_message(
         [str(path) if word == "X" else known.get(word, word) for word in template]
         for path in things.values()
     ]
-    for kind, (code, out, err) in zip(things, carried_out(commands, tmp_path), strict=True):
+    for kind, (code, out, err) in zip(things, carried_out(forks, commands, tmp_path), strict=True):
         assert code == (0 if kind in takes else 2), (kind, code, err)
         if kind not in takes:
             assert err.startswith("error["), (kind, err)
@@ -293,7 +289,7 @@ READERS: dict[str, tuple[str, str, list[str]]] = {
 
 @pytest.mark.parametrize("name", READERS)
 def test_every_reader_of_text_takes_what_editors_of_other_systems_write(
-    name: str, tmp_path: Path
+    name: str, tmp_path: Path, forks: Forks
 ) -> None:
     file, text, words = READERS[name]
     forms = {
@@ -310,7 +306,7 @@ def test_every_reader_of_text_takes_what_editors_of_other_systems_write(
         folder.mkdir()
         (folder / "on.toml").write_text('base = "base.toml"\n')
         (folder / file).write_bytes(data)
-    answers = carried_out([words] * len(folders), *folders)
+    answers = carried_out(forks, [words] * len(folders), *folders)
     for form, (code, out, err) in zip(encoded, answers, strict=True):
         if form in forms:
             assert code == 0, (form, err)
@@ -401,7 +397,7 @@ def test_what_the_system_refuses_anywhere_is_a_message(
 )
 @pytest.mark.parametrize("kind", ["pipe", "socket", "link to a pipe"])
 def test_nothing_but_a_regular_file_is_replaced(
-    kind: str, words: list[str], things: dict[str, Path], tmp_path: Path
+    kind: str, words: list[str], things: dict[str, Path], tmp_path: Path, forks: Forks
 ) -> None:
     """A file takes its name by a rename, which would put it in the place of a device as well."""
     name = next((word for word in words if word.startswith("X.")), "drive.toml")
@@ -417,7 +413,7 @@ def test_nothing_but_a_regular_file_is_replaced(
             os.mkfifo(tmp_path / "pipe")
             place.symlink_to("pipe")
         before = place.lstat()
-        ((code, out, err),) = carried_out([words], tmp_path)
+        ((code, out, err),) = carried_out(forks, [words], tmp_path)
     assert (code, out) == (2, ""), err
     assert f"{name}: this is a pipe, a socket or a device" in err
     after = place.lstat()

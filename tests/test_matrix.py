@@ -7,14 +7,13 @@ verify` all.
 import json
 import os
 import re
-import resource
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import floatgate as fg
-from conftest import Floatgate
+from conftest import Floatgate, processor_seconds
 from test_live import Served
 
 DRIVES = list(fg.drives())
@@ -61,9 +60,9 @@ def answers(done: subprocess.CompletedProcess[str], *typed: str) -> None:
 
 def lives(floatgate: Floatgate, drive: str, workload: str) -> None:
     words = ("lifetime", drive, workload, "--no-advice", "--json")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    before = processor_seconds()
     done = floatgate(*words, *(SHORT if workload == "random-write" else ()))
-    took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    took = processor_seconds() - before
     assert done.returncode == 0, done.stderr
     life = json.loads(done.stdout)["lifetime"]
     found = life["range"]
