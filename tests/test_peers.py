@@ -5,6 +5,7 @@ import stat
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -156,7 +157,7 @@ def test_plain_loops_move_nothing_in_order_and_differ_by_ties_at_random() -> Non
     for scheme in plain.SCHEMES:
         for victim, ages in plain.VICTIMS.items():
             found = plain.spread(in_order, 20, scheme, victim, 0.15)
-            assert len(found) == len(ages) * len(plain.TIES)
+            assert len(found) == len(ages) * len(plain.TIES) * len(plain.LOOKS)
             assert set(found.values()) == {1.0}, "a segment empties before it is the best victim"
     found = plain.spread(at_random, 20, "NoSep", "Greedy", 0.15)
     # A victim has at most as many valid pages as the mean segment, of which 15 % are garbage.
@@ -164,13 +165,38 @@ def test_plain_loops_move_nothing_in_order_and_differ_by_ties_at_random() -> Non
     assert len(set(found.values())) > 1
 
 
+@pytest.mark.parametrize("by_age", [False, True])
+def test_with_every_choice_equal_the_loop_gives_the_last_digit(by_age: bool) -> None:
+    draw = np.random.default_rng(3)
+    # A short recording again and again, as in the table: one choice changes all that follow.
+    once = np.concatenate([np.arange(1_000), draw.zipf(1.3, 1_500) % 1_000])
+    pages = np.tile(once, 3)
+    age, victim = ("age in segments", "CostBenefit") if by_age else ("", "Greedy")
+    early = []
+    for scheme, _, ours in separation.SCHEMES[:3]:
+        worth, found = plain.VICTIMS[victim][age], {}
+        for look in plain.LOOKS:
+            store = plain.Store(1_000, 20, scheme, separation.GARBAGE, worth, "oldest", look)
+            for page in pages.tolist():
+                store.write(page)
+            found[look] = store.programs / len(pages)
+        waf = separation.by_garbage(ours, separation.Oldest(by_age), pages, 20)
+        assert waf == found["before the write"], scheme
+        assert waf > 1.05
+        early.append(found["before the write"] != found["after the write"])
+    assert any(early), "the time of looking matters here"
+
+
 def test_a_difference_is_explained_by_a_spread_that_has_both(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    same = (2.05, 2.05)
     assert separation.compared("near", 2.0, 2.01)
     assert not separation.compared("far", 2.0, 2.1)
-    assert separation.compared("explained", 2.0, 2.1, lambda: (1.99, 2.1))
-    assert not separation.compared("too narrow", 2.0, 2.1, lambda: (2.07, 2.1))
-    assert not separation.compared("no loops", 2.0, 2.1, lambda: ())
+    assert separation.compared("explained", 2.0, 2.1, lambda: ((1.99, 2.05), same))
+    assert not separation.compared("too narrow", 2.0, 2.1, lambda: ((2.07, 2.1), same))
+    assert not separation.compared("unequal", 2.0, 2.1, lambda: ((1.99, 2.1), (2.05, 2.06)))
+    assert not separation.compared("no loops", 2.0, 2.1, lambda: ((), ()))
     lines = capsys.readouterr().out.splitlines()
-    assert [line.count("plain loops") for line in lines] == [0, 0, 1, 1, 0]
+    assert [line.count(" to ") for line in lines] == [0, 0, 1, 1, 1, 0]
+    assert {line.count("|") for line in lines} == {7}

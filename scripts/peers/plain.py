@@ -1,8 +1,9 @@
 """A log-structured store as a plain loop, with the choices in which equal rules still differ.
 
 Two simulators with one rule may choose differently among victims of equal worth, and may count the
-age of a segment in other units. The loop gives the write amplification under each of these choices,
-so their spread says how much of a difference they explain. It shares nothing with the engine.
+age of a segment in other units, or look at the garbage a write earlier or later. The loop gives
+the write amplification under each of these choices, so their spread says how much of a difference
+they explain. It shares nothing with the engine.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from math import inf, sqrt
+
+LOOKS = ("after the write", "before the write")
+"""When the share of garbage is compared with the limit: with the page that the write has just made
+invalid, or without it, when the write gets its place."""
 
 Worth = Callable[["Store", int], float]
 
@@ -58,9 +63,16 @@ class Store:
     last_write: list[int]
 
     def __init__(
-        self, pages: int, slots: int, scheme: str, garbage: float, worth: Worth, tie: str
+        self,
+        pages: int,
+        slots: int,
+        scheme: str,
+        garbage: float,
+        worth: Worth,
+        tie: str,
+        look: str = "after the write",
     ) -> None:
-        self._slots, self._scheme, self._least = slots, scheme, garbage
+        self._slots, self._scheme, self._least, self._look = slots, scheme, garbage, look
         self._worth, self._tie = worth, TIES[tie]
         count = 6 * -(-pages // slots) + 64
         self.draw = random.Random(1)
@@ -85,10 +97,15 @@ class Store:
         self.clock += 1
         at = self._at[page]
         up = 0 if at is None else min(self._class[at[0]] + 1, len(self._open) - 1)
+        early = self._look == "before the write" and self._is_due(1)
         self._put(page, up if self._scheme == "DAC" else 0)
-        held = sum(len(self._pages[each]) for each in self._open)
-        if self._garbage > self._least * (held + len(self._closed) * self._slots):
+        if early or (self._look == "after the write" and self._is_due(0)):
             self._collect()
+
+    def _is_due(self, more: int) -> bool:
+        """Whether too large a share of the written pages, and of so many more, is garbage."""
+        held = sum(len(self._pages[each]) for each in self._open) + more
+        return self._garbage / (held + len(self._closed) * self._slots) > self._least
 
     def _put(self, page: int, place: int) -> None:
         old, segment = self._at[page], self._open[place]
@@ -131,12 +148,14 @@ class Store:
 def spread(
     pages: Sequence[int], slots: int, scheme: str, victim: str, garbage: float
 ) -> dict[str, float]:
-    """The write amplification under each tie and age, by their names."""
+    """The write amplification under each age, tie and time of looking, by their names."""
     found = {}
     for age, worth in VICTIMS[victim].items():
         for tie in TIES:
-            store = Store(max(pages) + 1, slots, scheme, garbage, worth, tie)
-            for page in pages:
-                store.write(page)
-            found[f"{age}, {tie}".removeprefix(", ")] = store.programs / len(pages)
+            for look in LOOKS:
+                store = Store(max(pages) + 1, slots, scheme, garbage, worth, tie, look)
+                for page in pages:
+                    store.write(page)
+                name = f"{age}, {tie}, {look}".removeprefix(", ")
+                found[name] = store.programs / len(pages)
     return found
