@@ -143,9 +143,9 @@ channel. `suspends` is how often each program or erase is interrupted, in the me
 _LOADS = "Means over workloads. Fewer channels are more load for each."
 _METER = """
 Requests of one page at random times, 70 % of them reads. The load was found by bisection: it is \
-the least of eight loads tried that reaches the meter. On a new drive nothing is collected. A \
-drive that reaches the meter at no load has no row. The abstract says "2x on average" of reads \
-that wait for programs and erases. That this means reads of RPS is our reading."""
+the least of nine loads tried that reaches the meter. On a new drive nothing is collected. A drive \
+that reaches the meter at none or at all of them has no row. The abstract says "2x on average" of \
+reads that wait for programs and erases. That this means reads of RPS is our reading."""
 _RANDOM = """
 All points of the grid. `RPS / FIFO` and `RPS` are what the meters show: reads of RPS over those \
 of FIFO, and over their own time in the array and on the channel. Beyond the load that a drive \

@@ -18,8 +18,8 @@ READ = "host.read.latency_ns.mean"
 AGE, RATE = "precondition.age", "workload.rate"
 RPS, FIFO, SUSPEND = ({"scheduling": name} for name in ("RPS", "FIFO", "suspend"))
 
-STEPS = 8
-"""Loads tried for each meter: they halve four octaves to a 64th of an octave."""
+STEPS = 9
+"""Loads tried for each meter: they halve eight octaves to a 64th of an octave."""
 
 
 def beside_alone(run: Result) -> float | None:
@@ -67,8 +67,7 @@ class Search:
 
     def __init__(self, meter: Meter, low: int, high: int) -> None:
         self.meter, self.low, self.high = meter, low, high
-        self.found: int | None = None
-        """The least load tried that reached the meter; None if none did."""
+        self._bounds = low, high
 
     @property
     def next(self) -> int:
@@ -78,16 +77,25 @@ class Search:
     def learn(self, reading: float) -> None:
         """Takes the reading at the load that was tried."""
         if self.meter.reached(reading):
-            self.found = self.high = self.next
+            self.high = self.next
         else:
             self.low = self.next
+
+    @property
+    def found(self) -> int | None:
+        """The least load tried that reached the meter.
+
+        None if none did, or if all did: the meter may then lie outside the bounds.
+        """
+        low, high = self._bounds
+        return self.high if self.low != low and self.high != high else None
 
 
 def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment:
     """The experiment with the load of each meter in the place of the bounds of its search.
 
-    A drive that reaches a meter at none of the loads tried has no runs for it. The searches of a
-    step are a sweep, so a folder that has their runs already needs no new ones.
+    A drive that reaches a meter at none or at all of the loads tried has no runs for it. The
+    searches of a step are a sweep, so a folder that has their runs already needs no new ones.
 
     Raises:
         InputError: A run of a search failed.
