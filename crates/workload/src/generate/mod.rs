@@ -243,7 +243,8 @@ impl Workload for Synthetic {
 }
 
 impl Synthetic {
-    /// The requests of a pass.
+    /// The requests of a pass. One in order begins where the pass before has ended, the first pass
+    /// after the run's at the start.
     fn making(&self, pass: u64) -> Making {
         let seed = match pass {
             0 => self.plan.seed,
@@ -251,8 +252,15 @@ impl Synthetic {
             n => Rng::named(self.plan.seed, &format!("precondition/workload {n}")).bits(),
         };
         let mut making = Making::of(&self.plan, seed);
-        if let SlotSpread::Passes(passes) = &self.plan.spread {
-            making.next = passes.first_after(self.plan.requests.saturating_mul(pass));
+        let before = |passes: u64| self.plan.requests.saturating_mul(passes);
+        match &self.plan.spread {
+            SlotSpread::Passes(passes) => making.next = passes.first_after(before(pass)),
+            SlotSpread::Sequential => {
+                let bytes = before(pass.saturating_sub(1)) as f64 * self.plan.sizes.mean();
+                let at = bytes as u64 % self.plan.span;
+                making.next = at - at % self.plan.align;
+            }
+            _ => {}
         }
         making
     }

@@ -138,6 +138,17 @@ impl SizePicker {
         self.bounds.iter().map(|b| b.1)
     }
 
+    /// The mean, in bytes.
+    pub(super) fn mean(&self) -> f64 {
+        let mut below = 0;
+        let mut sum = 0.0;
+        for (bound, size) in &self.bounds {
+            sum += (bound - below) as f64 * f64::from(*size);
+            below = *bound;
+        }
+        sum / below as f64
+    }
+
     pub(super) fn largest(&self) -> u32 {
         self.all().max().unwrap_or(0)
     }
