@@ -127,7 +127,7 @@ def analyse(evidence: Evidence, study: Study) -> Analysis:
     return Analysis([table, *at_meters], sheets=sheets, says=says)
 
 
-def _meters() -> Mapping[str, Published]:
+def _meters() -> dict[str, Published]:
     return {meter.name.split(" = ")[0]: meter.reading for meter in METERS}
 
 
