@@ -228,7 +228,9 @@ class Evidence:
         if isinstance(column, Published):
             found = self.finding(column._replace(where={**where, **column.where}))
             return ", ".join(
-                percent(row.ours) if column.against else units.UNITS[row.unit].show(row.ours)
+                percent(row.ours)
+                if column.against and column.form != "ratio"
+                else units.UNITS[row.unit].show(row.ours)
                 for row in found
                 if isinstance(row.ours, float)
             )
