@@ -271,8 +271,8 @@ def test_a_drive_that_sets_the_pace_has_the_years_of_a_long_run_in_its_range(
 ) -> None:
     """Without times the first requests are taken quickly, before anything is collected.
 
-    On an aged drive, too, they are quicker than later ones, by up to a tenth: its planes collect at
-    times that become independent of one another only with writes of several times the drive.
+    On an aged drive, too, they are quicker than later ones, by up to a tenth. Its planes collect at
+    times that become independent of one another only after several drive writes.
     """
     own = {"geometry.blocks-per-plane": 24, "ftl.spare-factor": 0.4}
     short, long = (

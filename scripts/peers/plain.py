@@ -1,7 +1,7 @@
 """A log-structured store as a plain loop, with the choices in which equal rules still differ.
 
-Two simulators with one rule may choose differently among victims of equal worth, and may count the
-age of a segment in other units, or look at the garbage a write earlier or later. The loop gives
+Two simulators with one rule may choose differently among victims of equal worth. They may count
+the age of a segment in other units, or look at the garbage a write earlier or later. The loop gives
 the write amplification under each of these choices, so their spread says how much of a difference
 they explain. It shares nothing with the engine.
 """
@@ -103,7 +103,7 @@ class Store:
             self._collect()
 
     def _is_due(self, more: int) -> bool:
-        """Whether too large a share of the written pages, and of so many more, is garbage."""
+        """Whether too large a share of the written pages, with this number of more, is garbage."""
         held = sum(len(self._pages[each]) for each in self._open) + more
         return self._garbage / (held + len(self._closed) * self._slots) > self._least
 

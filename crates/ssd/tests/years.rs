@@ -171,8 +171,8 @@ fn the_years_of_a_long_run_lie_within_those_of_a_short_one() {
     }
 }
 
-/// The same at the size of drives, where chance is small: to one in a hundred, for plane groups that
-/// collect on their own and for smaller superblocks in the part.
+/// The same at the size of drives, where chance is small: to one in a hundred. Plane groups collect
+/// on their own, or the part has smaller superblocks.
 #[test]
 #[cfg_attr(not(feature = "verify"), ignore = "slow: run by `make verify`")]
 fn a_part_of_a_large_drive_has_its_write_amplification() {

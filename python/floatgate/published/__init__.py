@@ -198,11 +198,6 @@ def _product(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> Product:
         keys = set(guessed)
         if each["raw-source"].startswith(("assumed", "2^n")):
             keys.add("spare")
-        limit = each.get("write-limit")
-        if limit is not None and limit * 1e6 < flash["program"] * 1e6 * each["raw"] / (
-            flash["die"] << 30
-        ):
-            keys.discard("program")
         models.append(
             Model(
                 name=each["name"],
@@ -210,7 +205,7 @@ def _product(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> Product:
                 use=file["use"],
                 capacity=each["capacity"],
                 raw=each["raw"],
-                write_limit=limit,
+                write_limit=each.get("write-limit"),
                 flash={**flash, **{k: v for k, v in own.items() if k in flash}},
                 controller={**controller, **{k: v for k, v in own.items() if k not in flash}},
                 assumed=frozenset(keys),
@@ -227,8 +222,12 @@ def _product(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> Product:
     )
 
 
+GUESSES = ("assumed", "derived", "fitted")
+"""First words of the source of a value that is assumed for a drive, or known of another one."""
+
+
 def _assumed(part: Mapping[str, Any], own: Mapping[str, Any]) -> set[str]:
     """The keys of a part that are assumed, and that the drive does not have itself."""
     sources = part["sources"]
     keys = [key for key in part if key != "sources" and key not in own]
-    return {k for k in keys if sources.get(k, sources.get("*", "")).startswith("assumed")}
+    return {k for k in keys if sources.get(k, sources.get("*", "")).startswith(GUESSES)}

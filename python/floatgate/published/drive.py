@@ -8,7 +8,7 @@ from typing import Any
 from floatgate.published import Model
 
 WORDLINES = 32
-"""Wordlines of a block in runs: what a block has above that does not change the numbers here."""
+"""Wordlines of a block in runs. Erases are shorter by the same factor as the block."""
 
 TAKING_PART = 96
 """Blocks of a plane that a scaled drive keeps for collection."""
@@ -16,11 +16,8 @@ TAKING_PART = 96
 MAPPED = 4096 << 32
 """Bytes of flash that 2^32 units of 4 KiB map: a larger drive can only be run scaled."""
 
-SLICE = 8
-"""Dies of the part of a drive that takes steady writes in a run."""
 
-
-def text(model: Model, *, run: str | None = None) -> str:
+def text(model: Model, *, run: str | None = None, part: float = 1.0) -> str:
     """Returns the drive file (TOML) of a model.
 
     Args:
@@ -28,11 +25,12 @@ def text(model: Model, *, run: str | None = None) -> str:
         run: None for the whole drive. `speed`: all dies with few blocks, for reads and writes in
             order, whose speed does not depend on the capacity. `spare`: short blocks, scaled, and
             only a slice of the dies, with the same slice of link and controller.
+        part: That slice, as a share of the dies.
     """
     flash, control = model.flash, model.controller
     dies, planes, bits = model.dies, flash["planes"], flash["bits"]
     pages = flash["pages-per-block"] if run is None else bits * WORDLINES
-    part = min(1.0, SLICE / dies) if run == "spare" else 1.0
+    erase = flash["erase"] * pages / flash["pages-per-block"]
     dies = max(1, round(dies * part))
     channels = _channels(control["channels"], dies)
     plane = model.raw / model.dies / planes
@@ -65,7 +63,7 @@ def text(model: Model, *, run: str | None = None) -> str:
             "bus": {"rate": f"{flash['bus']}MT/s", "width-bits": 8, "command": "0ns"},
             "read": [_time(each) for each in flash["read"]],
             "program": _time(program * 1e6),
-            "erase": _time(flash["erase"] * 1000),
+            "erase": _time(erase * 1000),
         },
         "ftl": {
             "mapping": "page",

@@ -6,12 +6,11 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from floatgate.published import Model
-from floatgate.published.drive import SLICE, text
+from floatgate.published.drive import text
 from floatgate.published.rules import Rule
-from floatgate.result.run import Result
 from floatgate.runs.run import run as simulate
 
 SEED = 1
@@ -23,6 +22,36 @@ IN_ORDER = 8_000
 WRITES = 1.0
 """Steady writes: requests as a multiple of the units of the drive, after ageing."""
 
+SLICE = 8
+"""Dies of the part of a drive that takes steady writes in a run."""
+BRIEF = 2
+"""Dies of that part where only the change by an assumed number is of interest."""
+
+BY = 0.25
+"""Every assumed number is changed by this share, one at a time."""
+DOUBLED = ("die", "planes", "page", "channels", "cores")
+"""Numbers that exist in few sizes only: they are halved and doubled."""
+FROM_ZERO = 1.0
+"""Microseconds that a command takes where the assumed time is zero."""
+
+
+class Run(NamedTuple):
+    """A run as plain values: equal ones have equal results, so that one is enough."""
+
+    file: str
+    workload: str
+    settings: tuple[tuple[str, Any], ...]
+
+
+class Outcome(NamedTuple):
+    """The numbers of a run. `latency` has nanoseconds by the name of the statistic."""
+
+    requests: int
+    bytes: int
+    seconds: float
+    waf: float
+    latency: Mapping[str, float]
+
 
 def value(model: Model, rule: Rule) -> float:
     """Runs a model with the workload of a rule; returns the statistic.
@@ -30,8 +59,12 @@ def value(model: Model, rule: Rule) -> float:
     IOPS, MB/s (10^6 bytes), microseconds or write amplification. A slice of a drive counts for
     the whole.
     """
-    run = "spare" if rule.steady else "speed"
-    share = min(1.0, SLICE / model.dies) if run == "spare" else 1.0
+    return statistic(outcome(run_of(model, rule)), model, rule)
+
+
+def run_of(model: Model, rule: Rule, *, brief: bool = False) -> Run:
+    """The run that gives the statistic of a rule; with `brief`, of a smaller slice."""
+    share = _share(model, rule, brief)
     own: dict[str, Any] = {
         "host.mode": "queue-depth",
         "host.queue-depth": max(1, round(rule.depth * share)),
@@ -47,7 +80,7 @@ def value(model: Model, rule: Rule) -> float:
         own["workload.read-share"] = rule.read_share
     if rule.random:
         own["workload.align"] = f"{rule.size}B"
-    file = text(model, run=run)
+    file = text(model, run="spare" if rule.steady else "speed", part=share)
     scale = 1
     for line in file.splitlines():
         if line.startswith("scale"):
@@ -59,23 +92,54 @@ def value(model: Model, rule: Rule) -> float:
         own["workload.requests"] = READS.get(rule.statistic, FEW)
     else:
         own["workload.requests"] = IN_ORDER
+    return Run(file, workload, tuple(own.items()))
+
+
+def outcome(run: Run) -> Outcome:
+    """Carries out a run."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "drive.toml"
-        path.write_text(file, encoding="utf-8")
-        result = simulate(path, workload, set=own, seed=SEED)
-    return _statistic(result, rule) / (share if rule.statistic in ("iops", "mb") else 1.0)
-
-
-def _statistic(result: Result, rule: Rule) -> float:
+        path.write_text(run.file, encoding="utf-8")
+        result = simulate(path, run.workload, set=dict(run.settings), seed=SEED)
     host = result.data["host"]["all"]
+    latency = {key: each for key, each in host["latency_ns"].items() if each is not None}
+    return Outcome(
+        host["requests"], host["bytes"], result.simulated_seconds, float(result.waf or 0), latency
+    )
+
+
+def statistic(found: Outcome, model: Model, rule: Rule, *, brief: bool = False) -> float:
+    """The statistic of a rule, for the whole drive."""
+    share = _share(model, rule, brief)
     if rule.statistic == "iops":
-        return float(host["requests"] / result.simulated_seconds)
+        return found.requests / found.seconds / share
     if rule.statistic == "mb":
-        return float(host["bytes"] / result.simulated_seconds / 1e6)
+        return found.bytes / found.seconds / 1e6 / share
     if rule.statistic == "waf":
-        return float(result.waf)
-    key = {"mean": "mean"}.get(rule.statistic, rule.statistic.replace(".", "_"))
-    return float(host["latency_ns"][key] / 1000)
+        return found.waf
+    return found.latency[rule.statistic.replace(".", "_")] / 1000
+
+
+def _share(model: Model, rule: Rule, brief: bool) -> float:
+    """The part of the dies that runs."""
+    return min(1.0, (BRIEF if brief else SLICE) / model.dies) if rule.steady else 1.0
+
+
+def changes(model: Model, key: str) -> list[Model]:
+    """The model with one assumed number changed: `BY` less and more where that exists.
+
+    `DOUBLED` are halved and doubled. More cores take so much longer for a command that all of them
+    serve as many requests a second as before: that rate is what is fitted. Planes that read apart
+    read together, and the reverse. A command of zero takes `FROM_ZERO`.
+    """
+    old = model.flash.get(key, model.controller.get(key))
+    if key == "command" and old == 0:
+        return [_with(model, key, FROM_ZERO)]
+    if isinstance(old, bool):
+        return [_with(model, key, not old)]
+    if key in DOUBLED:
+        return [changed(model, key, factor) for factor in (0.5, 2.0) if old * factor >= 1]
+    return [changed(model, key, factor) for factor in (1 - BY, 1 + BY)]
 
 
 def changed(model: Model, key: str, factor: float) -> Model:
@@ -85,31 +149,29 @@ def changed(model: Model, key: str, factor: float) -> Model:
         # The same dies, each with more flash or less.
         flash = {**model.flash, "die": model.flash["die"] * raw / model.raw}
         return replace(model, raw=raw, flash=flash)
+    old = model.flash[key] if key in model.flash else model.controller[key]
+    if key == "cores":
+        model = _with(model, "command", model.controller["command"] * factor)
+    if key == "pages-per-block":
+        bits = model.flash["bits"]
+        return _with(model, key, round(old * factor / bits) * bits)
+    if isinstance(old, list):
+        return _with(model, key, [each * factor for each in old])
+    return _with(model, key, round(old * factor) if key in DOUBLED else old * factor)
+
+
+def _with(model: Model, key: str, new: object) -> Model:
+    """The model with one value replaced."""
     if key in model.flash:
-        return replace(model, flash=_times(model.flash, key, factor))
-    if key in model.controller:
-        return replace(model, controller=_times(model.controller, key, factor))
-    raise KeyError(key)
+        return replace(model, flash={**model.flash, key: new})
+    return replace(model, controller={**model.controller, key: new})
 
 
-def _times(part: Mapping[str, Any], key: str, factor: float) -> dict[str, Any]:
-    """A table with one number, or each of a list, multiplied."""
-    old = part[key]
-    new = [each * factor for each in old] if isinstance(old, list) else old * factor
-    return {**part, key: new}
+WITHOUT = {1.0: ("program", "erase", "buffer-latency", "spare"), 0.0: ("read-latency",)}
+"""Numbers without influence, by the share of reads: reads alone neither write nor erase."""
 
 
 def depends(model: Model, rule: Rule) -> list[str]:
-    """The assumed numbers that a row depends on."""
-    if rule.statistic == "waf":
-        keys = ["spare"]
-    elif rule.kind == "latency" and rule.read_share == 0:
-        keys = ["buffer-latency"]
-    elif rule.read_share == 1:
-        keys = ["read", "bus", "read-latency", "command"]
-    elif rule.steady:
-        # Reading, erasing and the channel are a twentieth of the time of a move.
-        keys = ["program", "spare"]
-    else:
-        keys = ["program", "erase", "buffer-latency"]
-    return [key for key in keys if key in model.assumed]
+    """The assumed numbers on which a row can depend."""
+    without = WITHOUT.get(rule.read_share, ())
+    return sorted(key for key in model.assumed if key not in without)

@@ -9,18 +9,28 @@ from statistics import median
 from typing import Any
 
 from floatgate.published import Fact, Model, Product
-from floatgate.published.measure import changed, depends, value
+from floatgate.published.measure import (
+    Outcome,
+    Run,
+    changes,
+    depends,
+    outcome,
+    run_of,
+    statistic,
+)
 from floatgate.published.rules import NotModelledError, Rule, rule
 
 CLASSES = (
-    "read IOPS", "latency", "steady writes", "WAF", "sequential", "other writes",
-    "endurance ratios",
+    "read IOPS", "typical latency", "latency percentiles", "steady writes", "WAF", "sequential",
+    "other writes", "endurance ratios",
 )  # fmt: skip
+LATENCIES = ("typical latency", "latency percentiles")
 CHECKED = ("checked", "predicted")
 SHOWN = (*CHECKED, "beyond")
 """`beyond` is in the table and not in the summary, so that one drive does not decide that."""
-BY = 0.25
-"""Every assumed number is changed by this share, one at a time."""
+
+Plan = tuple[Product, Model, Fact, Rule]
+"""A row to compare: a fact of a model, and its workload."""
 
 
 @dataclass
@@ -39,7 +49,7 @@ class Row:
     low: float
     high: float
     span: dict[str, list[float]] = field(default_factory=dict)
-    """The results by each assumed number, 25 % less and more."""
+    """The results by each assumed number, with the values of `measure.changes`."""
     counted: bool = True
     """Whether the row is in the summary."""
 
@@ -54,7 +64,7 @@ class Row:
         return (self.high - self.low) / self.published <= abs(self.error)
 
 
-def plans(known: Mapping[str, Product]) -> list[tuple[Product, Model, Fact, Rule]]:
+def plans(known: Mapping[str, Product]) -> list[Plan]:
     """The rows to compare: facts that are checked or predicted, each with its workload."""
     found = []
     for product in known.values():
@@ -72,36 +82,73 @@ def rule_of(model: Model, fact: Fact) -> Rule:
     return rule(fact.what, fact.conditions, fact.unit, model.use, link)
 
 
+def distinct(found: Iterable[Plan]) -> list[bool]:
+    """Whether each row is the first of its fact: a sheet repeats numbers over capacities."""
+    seen: set[tuple[str, str, float | str, str]] = set()
+    first = []
+    for product, _, fact, _ in found:
+        key = (product.name, fact.what, fact.value, fact.conditions)
+        new = fact.role in CHECKED and key not in seen
+        first.append(new)
+        if new:
+            seen.add(key)
+    return first
+
+
+def runs(plan: Plan, *, spans: bool = True) -> list[Run]:
+    """The runs of a row: one, and with `spans` those with each assumed number changed.
+
+    Those of steady writes have fewer dies. Their changes are shares of a run with as many dies.
+    """
+    _, model, _, how = plan
+    variants = [each for _, found in _variants(plan, spans) for each in found]
+    briefs = [model, *variants] if how.steady and variants else variants
+    return [run_of(model, how), *(run_of(each, how, brief=how.steady) for each in briefs)]
+
+
+def _variants(plan: Plan, spans: bool) -> list[tuple[str, list[Model]]]:
+    _, model, _, how = plan
+    return [(key, changes(model, key)) for key in depends(model, how)] if spans else []
+
+
 def measured(
-    plan: tuple[Product, Model, Fact, Rule],
+    plan: Plan,
     known: Mapping[str, Product],
     *,
     spans: bool = True,
+    done: Mapping[Run, Outcome] | None = None,
+    counted: bool = True,
 ) -> Row:
-    """Runs a row. With `spans` it runs each assumed number 25 % less and more, too."""
+    """Compares a fact; with `spans` every assumed number is changed, too.
+
+    Args:
+        plan: The row.
+        known: All products, for the sibling.
+        spans: Whether to change assumed numbers.
+        done: The outcomes of the runs of `runs`; without them they run now.
+        counted: Whether the row is in the summary.
+
+    Raises:
+        ValueError: The fact has no number.
+    """
     product, model, fact, how = plan
     published = fact.number
     if published is None:
         raise ValueError(f"{fact.drive}, {fact.what}: no number")
-    ours = value(model, how)
-    by = {}
-    for key in depends(model, how) if spans else ():
-        by[key] = [value(changed(model, key, factor), how) for factor in (1 - BY, 1 + BY)]
-    ends = [ours, *(each for pair in by.values() for each in pair)]
+
+    def ours(changed: Model, brief: bool = False) -> float:
+        run = run_of(changed, how, brief=brief)
+        return statistic(outcome(run) if done is None else done[run], changed, how, brief=brief)
+
+    found = ours(model)
+    variants = _variants(plan, spans)
+    times = found / ours(model, brief=True) if how.steady and variants else 1.0
+    by = {key: [times * ours(each, how.steady) for each in models] for key, models in variants}
+    ends = [found, *(each for results in by.values() for each in results)]
+    near, closed = sibling(model, fact, how, product, known), formula(model, how)
     return Row(
-        drive=fact.drive,
-        what=fact.what,
-        conditions=fact.conditions,
-        unit=fact.unit,
-        kind=how.kind,
-        published=published,
-        ours=ours,
-        sibling=sibling(model, fact, how, product, known),
-        formula=formula(model, how),
-        low=min(ends),
-        high=max(ends),
-        span=by,
-        counted=fact.role in CHECKED,
+        *(fact.drive, fact.what, fact.conditions, fact.unit, how.kind, published, found),
+        *(near, closed, min(ends), max(ends), by, counted),
     )
 
 
@@ -111,9 +158,11 @@ def sibling(
     """The number of the nearest other drive, times dies over dies if it is a rate in parallel.
 
     Nearest: of the same product, then of a product with the same use and link; of these the one
-    with the most similar number of dies. None if no other drive has the number.
+    with the most similar number of dies. A rate is at most that of the link. A number after the
+    cache, or in it, is compared with such a number only. None if no other drive has the number.
     """
     link, use = model.controller["link"], model.use
+    most = link * 1e6 / how.size if how.statistic == "iops" else link
     for group in ([product], known.values()):
         found: list[tuple[float, float]] = []
         for other in group:
@@ -129,13 +178,21 @@ def sibling(
                         same = rule_of(each, theirs)
                     except NotModelledError:
                         continue
-                    if same[:6] == how[:6]:
-                        scaled = how.statistic in ("iops", "mb")
-                        times = model.dies / each.dies if scaled else 1.0
-                        found.append((abs(math.log(model.dies / each.dies)), number * times))
+                    if same[:6] == how[:6] and _place(theirs) == _place(fact):
+                        if how.statistic in ("iops", "mb"):
+                            number = min(number * model.dies / each.dies, most)
+                        found.append((abs(math.log(model.dies / each.dies)), number))
         if found:
             return min(found)[1]
     return None
+
+
+def _place(fact: Fact) -> str:
+    """The place of writes: `in` the cache, `after` it, or nothing is said."""
+    words = f"{fact.what} {fact.conditions}"
+    if "after the cache" in words or "raw TLC" in words or "QLC" in words:
+        return "after"
+    return "in" if "cache" in words else ""
 
 
 def _published(fact: Fact) -> bool:
@@ -145,8 +202,9 @@ def _published(fact: Fact) -> bool:
 def formula(model: Model, how: Rule) -> float | None:
     """The closed formula with the numbers of the drive file.
 
-    Reads: depth over the time of one, at most what dies, link and controller carry. Writes: link
-    or dies, over the write amplification of random writes, which is that of first in first out.
+    Reads: depth over the time of one, at most what dies, link and controller carry; planes that
+    read apart count as dies. Writes: link or dies, over the write amplification of random writes,
+    which is that of first in first out. A percentile is the mean.
     """
     flash, control = model.flash, model.controller
     link = control["link"] * 1e6
@@ -156,6 +214,7 @@ def formula(model: Model, how: Rule) -> float | None:
     command: float = control["command"] / 1e6 + how.size / (
         control.get("core-rate", math.inf) * 1e6
     )
+    readers = model.dies * (flash["planes"] if flash["independent"] else 1)
     alone: float = sense + bus + control["read-latency"] / 1e6 + command + how.size / link
     carried: float = min(link / how.size, math.inf if command == 0 else 1 / command)
     spare = model.over_provisioning
@@ -163,15 +222,15 @@ def formula(model: Model, how: Rule) -> float | None:
     programmed: float = model.dies * model.die_rate * 1e6 / how.size
     if how.statistic == "waf":
         return waf
-    if how.kind == "latency":
+    if how.kind in LATENCIES:
         if how.read_share == 1:
             return alone * 1e6
         return float(control["buffer-latency"] / 1e6 + command + how.size / link) * 1e6
     if how.read_share == 1:
-        found = min(how.depth / alone, model.dies / sense / pages, carried)
+        found = min(how.depth / alone, readers / sense / pages, carried)
     elif how.read_share > 0:
         writes = waf * (1 - how.read_share) / programmed
-        found = min(1 / (writes + how.read_share * sense / model.dies), carried)
+        found = min(1 / (writes + how.read_share * sense / readers), carried)
     else:
         found = min(programmed / (waf if how.steady else 1), carried)
     return float(found * (how.size / 1e6 if how.statistic == "mb" else 1))
@@ -205,17 +264,25 @@ def summary(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def _errors(rows: Sequence[Row]) -> dict[str, Any]:
+    """Our errors, and the median error of each baseline beside ours on the same rows."""
     errors = sorted(abs(row.error) for row in rows)
-    with_sibling = [abs(r.sibling / r.published - 1) for r in rows if r.sibling is not None]
-    with_formula = [abs(r.formula / r.published - 1) for r in rows if r.formula is not None]
-    return {
+    found: dict[str, Any] = {
         "median": median(errors),
         "p90": errors[min(len(errors) - 1, math.ceil(0.9 * len(errors)) - 1)],
-        "sibling": median(with_sibling) if with_sibling else None,
-        "siblings": len(with_sibling),
-        "formula": median(with_formula) if with_formula else None,
-        "not_identified": sum(not row.identified for row in rows),
     }
+    for name in ("sibling", "formula"):
+        pairs = [
+            (abs(theirs / row.published - 1), abs(row.error))
+            for row in rows
+            if (theirs := getattr(row, name)) is not None
+        ]
+        found[name] = {
+            "rows": len(pairs),
+            "theirs": median(their for their, _ in pairs) if pairs else None,
+            "ours": median(our for _, our in pairs) if pairs else None,
+        }
+    found["not_identified"] = sum(not row.identified for row in rows)
+    return found
 
 
 Quotient = tuple[str, str, float, float]

@@ -80,7 +80,7 @@ def rule(what: str, conditions: str, unit: str, use: str, link: float) -> Rule:
     if latency:
         rank = re.search(r"(\d+(?:\.\d+)?) %", what)
         statistic = f"p{rank[1]}" if rank else "mean"
-        kind = "latency"
+        kind = "latency percentiles" if rank else "typical latency"
     else:
         statistic = "iops" if unit == "IOPS" else "mb"
         kind = "sequential" if not random else "read IOPS" if reads == 1 else "steady writes"

@@ -267,7 +267,7 @@ impl Synthetic {
 }
 
 impl Making {
-    /// `seed`: that of what is drawn for each request. What is popular follows the plan.
+    /// `seed`: that of what is drawn for each request. Popular places follow the plan.
     fn of(plan: &Arc<GeneratorPlan>, seed: u64) -> Self {
         let plan = Arc::clone(plan);
         let stream = |name| Rng::named(seed, name);

@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate.published import Fact, Model, Product, products
-from floatgate.published.measure import value
+from floatgate.published.measure import outcome, value
 from floatgate.published.rows import (
     Quotient,
     Row,
     as_data,
+    distinct,
     measured,
+    of_data,
     plans,
     ratios,
     rule_of,
+    runs,
     summary,
 )
 from floatgate.published.rules import NotModelledError
@@ -53,19 +56,26 @@ def measure(
     Args:
         quick: Only rows that need no steady state, without spans.
         out: The folder, by default `floatgate-results/drives`.
-        workers: Rows at a time, by default as many as there are cores.
-        progress: Called with the number of done rows, and of all.
+        workers: Runs at a time, by default as many as there are cores.
+        progress: Called with the number of done runs, and of all.
     """
     known = products()
     wanted = [plan for plan in plans(known) if not (quick and plan[3].steady)]
-    rows: list[Row] = []
+    every = list(dict.fromkeys(run for plan in wanted for run in runs(plan, spans=not quick)))
+    done = {}
     with ThreadPoolExecutor(workers or cores()) as pool:
-        # Not by `map`: a mistake in a row ends the command at once.
-        going = [pool.submit(measured, plan, known, spans=not quick) for plan in wanted]
-        for number, each in enumerate(going):
-            rows.append(each.result())
+        # Not by `map`: a mistake in a run ends the command at once.
+        going = [pool.submit(outcome, run) for run in every]
+        for number, (run, each) in enumerate(zip(every, going, strict=True)):
+            done[run] = each.result()
             if progress is not None:
                 progress(number + 1, len(going))
+    exact = [
+        measured(plan, known, spans=not quick, done=done, counted=counted)
+        for plan, counted in zip(wanted, distinct(wanted), strict=True)
+    ]
+    # Summaries follow from the stored numbers, so that a reader gets the same ones.
+    rows = of_data(as_data(exact))
     pairs = [] if quick else quotients(rows, known)
     data = {
         "schema": SCHEMA,
@@ -86,23 +96,10 @@ def measure(
 def page(rows: Iterable[Row], pairs: Iterable[Quotient] = ()) -> str:
     """The tables in Markdown: errors by class, quotients of two drives, and every row."""
     rows, pairs = list(rows), list(pairs)
-    lines = [
-        "| class | rows | median error | 90 % of rows | nearest sibling | closed formula |"
-        " not identified |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for each in summary(rows):
-        sibling = f"{_share(each['sibling'])} of {each['siblings']}" if each["siblings"] else "-"
-        lines.append(
-            f"| {each['class']} | {each['rows']} | {_share(each['median'])} |"
-            f" {_share(each['p90'])} | {sibling} | {_share(each['formula'])} |"
-            f" {each['not_identified']} |"
-        )
+    lines = table(summary(rows))
     if pairs:
         lines += ["", "| over | under | published | ours | error |", "|---|---|---|---|---|"]
-        for over, under, published, ours in pairs:
-            off = f"{ours / published - 1:+.1%}".replace("%", " %")
-            lines.append(f"| {over} | {under} | {published:.3g} | {ours:.3g} | {off} |")
+        lines += [quotient(*each) for each in pairs]
     lines += [
         "",
         "| drive | number | unit | published | ours | error | span | sibling | formula |",
@@ -110,15 +107,46 @@ def page(rows: Iterable[Row], pairs: Iterable[Quotient] = ()) -> str:
     ]
     for row in rows:
         error = f"{row.error:+.1%}".replace("%", " %")
-        span = f"{row.low:.4g} to {row.high:.4g}" if row.low < row.high else "none"
-        if not row.identified and row.low < row.high:
+        span = f"{row.low:.4g} to {row.high:.4g}" if row.span else "nothing is assumed"
+        if not row.identified:
             span += ", not identified"
+        if not row.counted:
+            span += "; not counted"
         lines.append(
             f"| {row.drive} | {row.what} | {row.unit or '-'} | {row.published:.4g} |"
             f" {row.ours:.4g} | {error} | {span} | {_number(row.sibling)} |"
             f" {_number(row.formula)} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def table(errors: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The lines of a summary: in the cell of a baseline its error, ours, and the common rows."""
+    lines = [
+        "| class | rows | median error | 90 % of rows | sibling, ours | formula, ours |"
+        " not identified |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for each in errors:
+        lines.append(
+            f"| {each['class']} | {each['rows']} | {_share(each['median'])} |"
+            f" {_share(each['p90'])} | {_beside(each['sibling'])} | {_beside(each['formula'])} |"
+            f" {each['not_identified']} |"
+        )
+    return lines
+
+
+def quotient(over: str, under: str, published: float, ours: float) -> str:
+    """The line of two drives."""
+    off = f"{ours / published - 1:+.1%}".replace("%", " %")
+    return f"| {over} | {under} | {published:.3g} | {ours:.3g} | {off} |"
+
+
+def _beside(baseline: Mapping[str, Any]) -> str:
+    if not baseline["rows"]:
+        return "-"
+    theirs, ours = _share(baseline["theirs"]), _share(baseline["ours"])
+    return f"{theirs}, {ours} ({baseline['rows']})"
 
 
 def quotients(rows: Iterable[Row], known: Mapping[str, Product]) -> list[Quotient]:
