@@ -83,8 +83,14 @@ fn numbers(value: &Value) -> Vec<(&'static str, f64)> {
 /// The warnings of a scaled drive that concern a number, each with the reasons of which its text
 /// must have one.
 fn warnings_of(what: &str) -> &'static [(&'static str, &'static [&'static str])] {
-    const WAF: (&str, &[&str]) =
-        ("scaled-too-far", &["take no part in garbage collection", "too few for as many hits"]);
+    const WAF: (&str, &[&str]) = (
+        "scaled-too-far",
+        &[
+            "take no part in garbage collection",
+            "too few for as many hits",
+            "written more than others",
+        ],
+    );
     const LATENCIES: (&str, &[&str]) = ("scaled-latencies", &["each plane has fewer pages"]);
     const TRACE: (&str, &[&str]) = (
         "scaled-trace",

@@ -2,10 +2,11 @@
 //!
 //! Free and open blocks do not shrink with a plane. So only the blocks that take part in garbage
 //! collection are divided, and the exported pages keep their share of those. In mean-field theory,
-//! the size of a plane has no other effect, so write amplification stays. Three sources of error
+//! the size of a plane has no other effect, so write amplification stays. Four sources of error
 //! are left. The number of blocks that take no part is known to a fraction of a block. With few
 //! blocks, collection chooses less often, which matters if some pages are hotter than others. And
 //! the planes' shares of the data vary more if there are fewer pages, which makes latencies longer.
+//! Of a trace a sample is simulated, and samples differ.
 
 use super::drive::{BufferKind, Foreground, GcPacing};
 use super::keys::{BufferSettings, GcSettings};
@@ -166,6 +167,20 @@ impl Scale {
     /// How far write amplification may be from that of the whole drive, as a share of it. `skewed`: some pages
     /// are written more often than others.
     pub(crate) fn waf_error(&self, skewed: bool) -> f64 {
+        self.waf_error_of_blocks(skewed) + self.waf_error_of_sample()
+    }
+
+    /// The part of it that comes from drawing a sample of a trace: in 95 of 100 samples it is less.
+    ///
+    /// Moved pages are a sum over the extents, as written pages are, and vary as those. Of the write
+    /// amplification W they are the share 1 - 1/W. The W of even writes is an upper limit.
+    pub(crate) fn waf_error_of_sample(&self) -> f64 {
+        let varies = self.sampled.map_or(0.0, |sample| sample.written_varies);
+        2.0 * varies * (1.0 - waf(self.whole_rho()).recip())
+    }
+
+    /// The part of it that comes from the number of blocks.
+    pub(crate) fn waf_error_of_blocks(&self, skewed: bool) -> f64 {
         let rho = self.whole_rho();
         let of = |off: f64| {
             let ours = waf(self.rho(self.blocks, self.logical_pages, off));

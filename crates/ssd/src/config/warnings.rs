@@ -96,6 +96,18 @@ impl Drive {
     pub(crate) fn scaled_too_far(&self, skewed: bool) -> Option<String> {
         let scale = self.scale.as_ref()?;
         let error = scale.waf_error(skewed);
+        let of_blocks = scale.waf_error_of_blocks(skewed);
+        if error > WAF_WITHIN && of_blocks <= WAF_WITHIN {
+            let varies = scale.sampled.map_or(0.0, |sample| sample.written_varies);
+            return Some(format!(
+                "some extents of the trace are written more than others, and a sample has few of them: the bytes \
+                 written vary by {:.1} % between samples (standard deviation). So write amplification may \
+                 differ by up to {:.1} % from that of the whole drive; scale less, or compare several \
+                 values of `--seed`",
+                100.0 * varies,
+                100.0 * error,
+            ));
+        }
         if error <= WAF_WITHIN {
             let [ours, theirs] = scale.retains_too_few().filter(|_| skewed)?;
             return Some(format!(
@@ -105,7 +117,8 @@ impl Drive {
             ));
         }
         let (idle, known) = scale.idle;
-        let advice = scale_within(scale, 1, |other| other.waf_error(skewed) <= WAF_WITHIN);
+        let advice =
+            scale_within(scale, 1, |other| other.waf_error_of_blocks(skewed) <= WAF_WITHIN);
         let by = if error < 1.0 { format!("{:.1} %", 100.0 * error) } else { "any factor".into() };
         let hot = if skewed {
             "With few blocks, hot pages die between two collections that are valid with many. "

@@ -8,6 +8,7 @@
 //! A drive that is scaled down gets one extent of every few instead, so requests stay whole. It has all the
 //! dies, so the sample comes as many times faster as it has fewer requests.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kernel::{Bytes, Dur, Time};
@@ -36,6 +37,9 @@ pub struct SampleFacts {
     pub kept: u64,
     /// The share of the bytes written that the sample has; 0 if nothing is written.
     pub written_share: f64,
+    /// How much the bytes written by a sample vary between draws: their standard deviation, as a share
+    /// of their mean. It is that of drawing one extent of each group. 0 without times of its own.
+    pub written_varies: f64,
     /// The share of the requests that arrive at most 1 ms after the one before, in the workload and
     /// in the sample.
     pub soon: [f64; 2],
@@ -149,6 +153,7 @@ impl Portion {
         let (mut all, mut written, mut kept, mut kept_written) = (0, 0, 0, 0);
         let mut flushes = 0;
         // The part's times are as many times shorter as it has fewer pages, nearly.
+        let mut by_extent = WrittenByExtent::default();
         let mut gaps = [SOON, SOON * (spec.from / spec.to.max(1))].map(ArrivalGaps::new);
         inner.each_batch(|batch| -> Result<(), TraceError> {
             for request in batch {
@@ -159,6 +164,7 @@ impl Portion {
                 kept += u64::from(piece.is_some());
                 kept_written += piece.as_ref().map_or(0, bytes);
                 if timed {
+                    by_extent.add(request, spec);
                     gaps[0].see(request.at);
                     if let Some(piece) = piece {
                         gaps[1].see(piece.at);
@@ -175,6 +181,7 @@ impl Portion {
             requests: all,
             kept,
             written_share: share(kept_written, written),
+            written_varies: by_extent.variation(spec),
             soon: [share(gaps[0].soon, all), share(gaps[1].soon, kept)],
         };
         Ok(Self { inner: inner.into(), about, spec, requests: all, written, sample })
@@ -295,6 +302,52 @@ impl Workload for Portion {
 
     fn origin(&self) -> Option<u64> {
         self.inner.origin()
+    }
+}
+
+/// The bytes written to each extent that is written at all.
+#[derive(Default)]
+struct WrittenByExtent {
+    bytes: BTreeMap<u64, u64>,
+}
+
+impl WrittenByExtent {
+    fn add(&mut self, request: &Request, spec: Spec) {
+        if !request.op.writes() {
+            return;
+        }
+        let (mut start, end) = (request.offset, request.end().min(spec.from * spec.page));
+        while start < end {
+            let extent = start / spec.page;
+            let next = end.min((extent + 1) * spec.page);
+            *self.bytes.entry(extent).or_default() += next - start;
+            start = next;
+        }
+    }
+
+    /// The standard deviation of the bytes of one extent of each group, as a share of their mean.
+    ///
+    /// An extent of a group of g stands for g of them. So a group with the bytes w of its extents adds
+    /// `g Σ w² - (Σ w)²` to the variance of the estimated sum.
+    fn variation(&self, spec: Spec) -> f64 {
+        let (mut total, mut variance) = (0.0, 0.0);
+        let mut group = (0, 0.0, 0.0);
+        let mut end = |(at, sum, squares): (u64, f64, f64)| {
+            total += sum;
+            let size = (spec.first(at + 1) - spec.first(at)) as f64;
+            variance += (size * squares - sum * sum).max(0.0);
+        };
+        for (extent, bytes) in &self.bytes {
+            let at = spec.group(*extent);
+            if at != group.0 {
+                end(group);
+                group = (at, 0.0, 0.0);
+            }
+            let bytes = *bytes as f64;
+            group = (at, group.1 + bytes, group.2 + bytes * bytes);
+        }
+        end(group);
+        if total > 0.0 { variance.sqrt() / total } else { 0.0 }
     }
 }
 

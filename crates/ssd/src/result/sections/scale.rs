@@ -40,7 +40,7 @@ table! {
         /// The part of the trace that was simulated. Null for a generator.
         sample: Option<SampleOfTrace>;
         /// How far write amplification may be from that of the whole drive, as computed from the number
-        /// of blocks. Null if nothing limits it.
+        /// of blocks and, for a trace, from the bytes that samples write. Null if nothing limits it.
         waf_error: Option<f64>, "share";
         /// How far latencies of a busy drive may be from those of the whole drive, as computed from the number
         /// of pages in a plane. Null if nothing limits it.

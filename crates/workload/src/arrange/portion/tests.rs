@@ -122,7 +122,7 @@ fn a_sample_keeps_the_load() {
     let list = Box::new(List::new("list", all.clone()).unwrap());
     let part = Portion::scaled(list, 9, Bytes::new(PAGE), [from, to].map(Bytes::new)).unwrap();
     let kept = drain(&mut *part.open().unwrap()).unwrap();
-    let SampleFacts { requests, kept: counted, written_share, soon } = part.sample();
+    let SampleFacts { requests, kept: counted, written_share, soon, .. } = part.sample();
     assert_eq!((requests, counted), (80_000, kept.len() as u64));
     // One in sixteen, within four standard deviations.
     assert!((kept.len() as f64 - 5_000.0).abs() < 4.0 * 5_000_f64.sqrt());
@@ -131,4 +131,55 @@ fn a_sample_keeps_the_load() {
     assert!(kept.is_sorted_by_key(|r| r.at));
     let rate = |all: &[Request]| all.len() as f64 / all[all.len() - 1].at.as_ns() as f64;
     assert!((rate(&kept) / rate(&all) - 1.0).abs() < 0.01);
+}
+
+/// The written bytes of many samples, each of another draw, vary as computed. Some extents are written a hundred
+/// times as often as others, and requests cross borders.
+#[test]
+fn samples_vary_as_computed() {
+    let (from, to) = (1_u64 << 26, 3_u64 << 22); // Groups of five and six extents.
+    let mut rng = Rng::named(6, "sample");
+    let all: Vec<Request> = (0..20_000)
+        .map(|_| {
+            let hot = rng.below(10) < 9;
+            let place = rng.below_u64(if hot { from >> 19 } else { (from >> 12) - 4 });
+            let place = if hot { place * 128 } else { place };
+            request(Op::Write, place * PAGE + 512, 3 * PAGE as u32)
+        })
+        .collect();
+    let shares: Vec<(f64, f64)> = (0..400)
+        .map(|seed| {
+            let list = Box::new(List::new("list", all.clone()).unwrap());
+            let bytes = [from, to].map(Bytes::new);
+            let part = Portion::scaled(list, seed, Bytes::new(PAGE), bytes).unwrap();
+            // Each extent stands for all of its group, and groups differ in size.
+            let stands = |r: &Request| {
+                let extents = r.offset / part.spec.page..r.end().div_ceil(part.spec.page);
+                let bytes = |at: u64| {
+                    let page = part.spec.page;
+                    let size = part.spec.first(at + 1) - part.spec.first(at);
+                    size * (r.end().min((at + 1) * page) - r.offset.max(at * page))
+                };
+                extents.map(bytes).sum::<u64>()
+            };
+            let kept = drain(&mut *part.open().unwrap()).unwrap();
+            let estimate = kept.iter().map(stands).sum::<u64>() as f64;
+            (estimate / part.written() as f64, part.sample().written_varies)
+        })
+        .collect();
+    let computed = shares[0].1;
+    assert!(
+        computed > 0.05 && shares.iter().all(|(_, each)| (each - computed).abs() < 1e-12),
+        "no draw counts"
+    );
+    let mean = shares.iter().map(|(share, _)| share).sum::<f64>() / 400.0;
+    let variance = shares.iter().map(|(share, _)| (share - mean).powi(2)).sum::<f64>() / 399.0;
+    // Four standard deviations of a mean, and of a deviation, of 400 draws.
+    assert!((mean - 1.0).abs() < 4.0 * computed / 20.0, "{mean}");
+    assert!((variance.sqrt() / computed - 1.0).abs() < 4.0 / 800_f64.sqrt(), "{computed}");
+    // Written alike, all samples have the same bytes.
+    let even = (0..from >> 20).map(|at| request(Op::Write, at << 20, 1 << 20)).collect();
+    let list = Box::new(List::new("list", even).unwrap());
+    let part = Portion::scaled(list, 1, Bytes::new(PAGE), [from, to].map(Bytes::new)).unwrap();
+    assert!(part.sample().written_varies.abs() < 1e-12);
 }
