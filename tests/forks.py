@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -54,14 +54,15 @@ class Forks:
 
     def run(
         self,
-        words: tuple[str, ...] | list[str],
+        words: Sequence[str | os.PathLike[str]],
         folder: Path | str,
         environment: Mapping[str, str] | None = None,
         *,
         limited: bool = False,
     ) -> Done:
         """Carries out a command in a folder."""
-        asked = {"words": list(words), "folder": str(folder), "limited": limited}
+        asked: dict[str, Any] = {"words": [os.fspath(word) for word in words]}
+        asked |= {"folder": str(folder), "limited": limited}
         if environment is not None:
             asked["environment"] = dict(environment)
         to, come = self._process.stdin, self._process.stdout
