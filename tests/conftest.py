@@ -85,7 +85,7 @@ def browser(
     opened.leave()
 
 
-_LONGEST = {
+LONGEST = {
     "test_cache", "test_docs", "test_failing_calls", "test_live_page", "test_policy_families",
     "test_report", "test_reproduce", "test_reproduce_agcr", "test_reproduce_ready", "test_run",
     "test_sweep", "test_workflows",
@@ -97,7 +97,7 @@ workers idle."""
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests that need a browser, so that they can be chosen and are counted; long files
     first."""
-    items.sort(key=lambda item: item.path.stem not in _LONGEST)
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("in_browser")

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import floatgate
+from conftest import LONGEST
 from rust_modules import Crate, expanded, without_tests
 
 ROOT = Path(__file__).parent.parent
@@ -609,3 +610,7 @@ def test_pinned_versions_carry_no_address() -> None:
         assert len(pins) >= 20
         usual = "registry+https://github.com/rust-lang/crates.io-index"
         assert "://" not in text.replace(usual, ""), name
+
+
+def test_the_files_of_tests_that_come_first_exist() -> None:
+    assert {f"{name}.py" for name in LONGEST} <= {path.name for path in (ROOT / "tests").iterdir()}
