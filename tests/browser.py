@@ -139,6 +139,9 @@ class Browser:
             return self._open(page, width, dark, folded)
 
     def _open(self, page: Path | str, width: int, dark: bool, folded: bool) -> Opened:
+        # The page before may be asking for its numbers, which are not those of this one.
+        self.leave()
+        self.run("1")
         self._events.clear()
         self.resize(width)
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
