@@ -32,9 +32,11 @@ const LEVELS: &str = "timing.levels={ high = { program = \"800us\", read = \"70u
 
 const BUS: &str = "timing.bus={ rate = \"333MT/s\", width-bits = 8, command = \"300ns\" }";
 const READS: &str = "workload.read-share=0.5";
+/// Twice the blocks, since each stream takes some of the spare.
+const BLOCKS: &str = "geometry.blocks-per-plane=64";
 const SUSPEND: &str = "timing.suspend={ pause = \"20us\", resume = \"20us\" }";
 
-const BUILDS: [Build; 23] = [
+const BUILDS: [Build; 29] = [
     build("builtin", &[]),
     Build { name: "recorded", own: &[], recorded: true },
     build(
@@ -65,6 +67,12 @@ const BUILDS: [Build; 23] = [
     build("wom", &["ftl.spare-factor=0.40", "policy coding=wom"]),
     build("wear", &["policy wear=static"]),
     build("priority", &["policy order=priority"]),
+    build("superblock", &["ftl.superblock=drive"]),
+    build("parity", &["ftl.superblock=drive", "ftl.parity=4"]),
+    build("shared", &["policy separation=shared"]),
+    build("dac", &[BLOCKS, "policy separation=dac"]),
+    build("sepbit", &[BLOCKS, "policy separation=sepbit"]),
+    build("fdp", &[BLOCKS, "ftl.fdp={ handles = 2, isolation = \"persistent\" }"]),
     // These have reads, and are compared with the first of them.
     build("reads", &[READS, "policy order=read-first"]),
     build("bounded", &[READS, "policy order=bounded-read-first"]),
