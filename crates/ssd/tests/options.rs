@@ -274,6 +274,7 @@ fn costs() -> Vec<Row> {
         of("expected", "rewrite-gain", &["0", "50"], ""),
         of("expected", "initial-level", ALL_LEVELS, ""),
         of("expected", "bits", &["3", "6"], ""),
+        of("expected", "read-weight", &["100", "400"], ""),
         of("oracle", "initial-level", ALL_LEVELS, ""),
     ]
 }

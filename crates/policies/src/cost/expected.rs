@@ -52,6 +52,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
             default: "6",
             doc: "memory for each page, in bits",
         },
+        ParamInfo {
+            name: "read-weight",
+            kind: ParamKind::Int { min: 1, max: 100_000 },
+            default: "100",
+            doc: "weight of the time of an expected read of the host against that of a program, in \
+                  percent",
+        },
     ],
     idle: super::needs_levels,
     ..PolicyInfo::of(Family::Cost)
@@ -125,6 +132,8 @@ pub struct Expected {
     initial: Level,
     /// As a fraction.
     rewrite_gain: f64,
+    /// Of reads of the host, as a factor.
+    read_weight: f64,
     /// In ns.
     program: Each<Level, f64>,
     read: Each<Level, f64>,
@@ -149,6 +158,7 @@ pub(crate) fn new(params: &Params) -> Expected {
         form: if params.word("bits") == "3" { NARROW } else { WHOLE },
         initial: super::level_of(params.word("initial-level")),
         rewrite_gain: params.int("rewrite-gain") as f64 / 100.0,
+        read_weight: params.int("read-weight") as f64 / 100.0,
         program: Each::default(),
         read: Each::default(),
         pages: IndexVec::filled(PageLife::default(), 0),
@@ -241,7 +251,7 @@ impl Cost for Expected {
 
     fn level(&mut self, w: &WriteCtx) -> Level {
         self.count_copy(w.tag.source != Source::Host);
-        let reads = self.reads_of(self.pages[w.lpn]) + self.moves;
+        let reads = self.reads_of(self.pages[w.lpn]) * self.read_weight + self.moves;
         let waiting = 1.0 + f64::from(w.waiting_die);
         let total = |l: Level| self.program[l] * waiting + self.read[l] * reads;
         let level = match w.tag.source {
@@ -279,7 +289,7 @@ impl Cost for Expected {
                 self.pages[access.lpn] = next;
                 let Some(stored) = stored.filter(|level| *level != Level::HighCost) else { return };
                 let (slow, quick) = (self.read[stored], self.read[Level::HighCost]);
-                let saved = self.reads_of(next) * (slow - quick);
+                let saved = self.reads_of(next) * self.read_weight * (slow - quick);
                 let own = slow + self.program[Level::HighCost];
                 if saved > own * self.rewrite_gain {
                     self.queue.ask(access.lpn);
@@ -367,13 +377,14 @@ mod tests {
     }
 
     /// One read costs 450 + 310 at low and 600 + 170 at medium cost. If half of the copies are
-    /// moved on, the extra half read makes medium cost the better one.
+    /// moved on, the extra half read makes medium cost the better one. A read that counts four times
+    /// makes it high cost: 800 + 280 against 600 + 680 and 450 + 1240.
     #[test]
-    fn what_collection_reads_is_charged() {
-        let set =
-            crate::PolicySet::resolve(&[("cost".into(), "expected".into(), Map::new())], None);
-        let set = set.unwrap();
-        let level_after = |moved: bool| {
+    fn what_collection_reads_is_charged_and_a_read_may_count_more() {
+        let level_after = |moved: bool, weight: &str| {
+            let params = Map::from_iter([("read-weight".to_owned(), weight.into())]);
+            let choice = [("cost".into(), "expected".into(), params)];
+            let set = crate::PolicySet::resolve(&choice, None).unwrap();
             let mut policy = new(set.get(Family::Cost).1);
             policy.pages = IndexVec::filled(PageLife::new(3, 0), 1);
             let us = |high, medium, low| {
@@ -408,6 +419,8 @@ mod tests {
             }
             write(Source::Host)
         };
-        assert_eq!((level_after(false), level_after(true)), (Level::LowCost, Level::MediumCost));
+        let levels = [(false, "100"), (true, "100"), (false, "400")]
+            .map(|(moved, weight)| level_after(moved, weight));
+        assert_eq!(levels, [Level::LowCost, Level::MediumCost, Level::HighCost]);
     }
 }
