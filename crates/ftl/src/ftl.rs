@@ -20,7 +20,7 @@ use crate::{
     StreamId, StreamPages, StreamSpec, Watch, Wear,
 };
 use job::{GcPace, Jobs, Victims};
-use nand::{Array, Each, FlashBlocks, Geometry, PlaneId, Store};
+use nand::{Array, Each, FlashBlocks, Geometry, Mode, PlaneId, Store};
 use separate::Separated;
 use std::io::{self, Read, Write};
 
@@ -143,6 +143,11 @@ impl<K: PolicyTypes> Ftl<K> {
             policies,
             config,
         }
+    }
+
+    /// Sets the wear of a cycle in each mode, in thousandths of a cycle at full density.
+    pub fn set_cycle_wear(&mut self, wear: Each<Mode, u32>) {
+        self.space.set_cycle_wear(wear);
     }
 
     /// From now on a plane collects a block with each write of the host, while more than this share of its

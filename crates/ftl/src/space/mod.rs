@@ -14,7 +14,7 @@ pub use saved::{Damaged, seal};
 
 use crate::{Config, Counts, Pool, StreamId, StreamSpec};
 use kernel::BitSet;
-use nand::{Array, BlockId, Geometry, Layouts, Mode, PlaneId, Ppn, Store};
+use nand::{Array, BlockId, Each, Geometry, Layouts, Mode, PlaneId, Ppn, Store};
 use plane::PlaneColumns;
 
 /// The demands of a drive's policies on its space, asked once.
@@ -125,6 +125,11 @@ impl<S: Store> Space<S> {
         self.charged.fill(0);
         self.marked_bad.clear();
         self.ages = ages && self.endurance > 0;
+    }
+
+    /// The wear of a cycle in each mode.
+    pub(crate) fn set_cycle_wear(&mut self, wear: Each<Mode, u32>) {
+        self.array.set_cycle_wear(wear);
     }
 
     #[inline]

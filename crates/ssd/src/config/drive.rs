@@ -6,6 +6,7 @@ use super::keys::{
 };
 use super::scale::Scale;
 use kernel::{Bytes, Dur};
+use nand::{Each, Mode, ModeSpec};
 use policies::PolicySet;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -86,6 +87,11 @@ pub struct Drive {
 }
 
 impl Drive {
+    /// The times, energies, endurance and errors of every mode of its blocks.
+    pub fn modes(&self) -> Each<Mode, ModeSpec> {
+        ModeSpec::of_modes(&ModeSpec::full(self.timing.clone(), self.energy.clone()))
+    }
+
     /// Whether no policy moves data because of the cells. Such moves may happen when no request is
     /// inside.
     pub(crate) fn is_quiet(&self) -> bool {
