@@ -246,6 +246,13 @@ impl<S: Store> Array<S> {
             self.foul(block, "a page outside the slots of this mode was programmed");
         }
         let pages = self.layouts.program(mode, slot);
+        if matches!(mode, Mode::Full | Mode::Slc) && self.geometry.units().pages > 1 {
+            // A command programs several pages, each with its slots, and some may hold nothing.
+            let before = self.state.next[block];
+            self.program(ppn, data);
+            let begins = self.state.next[block] > before;
+            return if begins { pages } else { PageRange::new(pages.first, 0) };
+        }
         let row = self.geometry.slots_per_page();
         let (rest, end) = (slot % row, pages.end() * row);
         let begins = rest == 0 && pages.first * row >= self.state.next[block];

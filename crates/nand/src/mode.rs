@@ -15,6 +15,9 @@ pub enum ErrorModel {
     Dense,
     /// Guard levels lie between the levels: reads disturb such a page a tenth as much.
     Guarded,
+    /// One bit in a cell. The model of the cells has no constants for such blocks, so a drive with
+    /// both is refused.
+    Single,
 }
 
 /// The properties of a mode.
@@ -37,11 +40,21 @@ impl ModeSpec {
         Self { timing, energy, wear: CYCLE, errors: ErrorModel::Dense }
     }
 
-    /// The properties of every mode of a drive.
-    pub fn of_modes(full: &Self) -> Each<Mode, Self> {
+    /// Blocks whose cells hold one bit, on a drive that erases a block after `full` cycles at full
+    /// density and after `single` cycles with one bit in a cell; both are at least 1.
+    pub fn single(timing: Timing, energy: Option<Energies>, full: u32, single: u32) -> Self {
+        let wear = u64::from(CYCLE) * u64::from(full) / u64::from(single.max(1));
+        let wear = u32::try_from(wear.max(1)).unwrap_or(u32::MAX);
+        Self { timing, energy, wear, errors: ErrorModel::Single }
+    }
+
+    /// The properties of every mode of a drive. `single` is present if the drive uses blocks with
+    /// one bit in a cell.
+    pub fn of_modes(full: &Self, single: Option<&Self>) -> Each<Mode, Self> {
         Each::from_fn(|mode| match mode {
             Mode::Full | Mode::Wom1 | Mode::Wom2 => full.clone(),
             Mode::LowDensity => Self { errors: ErrorModel::Guarded, ..full.clone() },
+            Mode::Slc => single.unwrap_or(full).clone(),
         })
     }
 }

@@ -43,6 +43,15 @@ use time::program_by_wear;
 /// Physical pages by source, by the level at which they are written, and by page type.
 pub type PageCounts = Each<Source, Each<Level, [u64; 4]>>;
 
+/// Pages of blocks whose cells hold one bit, by source.
+#[derive(Clone, Default, Debug)]
+pub struct SinglePages {
+    /// Pages sensed.
+    pub sensed: Each<Source, u64>,
+    /// Pages programmed.
+    pub programmed: Each<Source, u64>,
+}
+
 /// The work of dies and channels.
 #[derive(Clone, Default, Debug)]
 pub struct DeviceStats {
@@ -56,6 +65,8 @@ pub struct DeviceStats {
     pub attempts: Each<Source, [[u64; 4]; 3]>,
     /// Pages programmed.
     pub programmed: PageCounts,
+    /// Pages of blocks whose cells hold one bit. `sensed` and `programmed` leave them out.
+    pub single: Box<SinglePages>,
     /// Mapping units of sensed pages that were not requested, and that no channel carried, by
     /// source.
     pub unsent: Each<Source, Units>,

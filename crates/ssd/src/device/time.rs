@@ -101,10 +101,16 @@ impl Device {
             self.stats.read_by_level[level] += u64::from(planes);
             let pages = slots.map(|slots| self.read_pages(slots.first, mode));
             let timing = times_of(&self.timing, &self.modes, mode);
+            let single = mode == Mode::Slc;
             let sensed = &mut self.stats.sensed[source][level];
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
-                sensed[page_type] += u64::from(planes);
+                let sensed = if single {
+                    &mut self.stats.single.sensed[source]
+                } else {
+                    &mut sensed[page_type]
+                };
+                *sensed += u64::from(planes);
                 self.stats.unsent[source] +=
                     Units::new(u64::from(planes * per_page - units * across));
                 time += if whole {
@@ -254,6 +260,12 @@ impl Device {
                     time += self.program_time(page_type, mode, level, source);
                 }
                 (time, Dur::ZERO, unit)
+            } else if mode == Mode::Slc {
+                // As many wordlines one after the other.
+                let planes = self.geometry.flash_pages_per_page().get();
+                self.stats.single.programmed[source] += planes * u64::from(pages);
+                let each = self.modes[mode].timing.program(level, 0);
+                (each * u64::from(pages), Dur::ZERO, unit)
             } else {
                 self.slot_time(slot, mode, level, source)
             };
