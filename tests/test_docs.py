@@ -355,8 +355,8 @@ def test_a_policy_page_has_a_figure_from_runs(monkeypatch: pytest.MonkeyPatch) -
     assert drawn.count('<span class="this">read-first</span>') == 2
     assert 'style="width:100.0%"' in drawn
     assert {policy["family"] for policy in floatgate.policies()} == {
-        "cost", "throttle", "read-disturb", "page-choice", "coding", "victim", "separation",
-        "placement", "wear",
+        "cost", "throttle", "read-disturb", "page-choice", "coding", "slc-cache", "victim",
+        "separation", "placement", "wear",
         "order", "arbitration",
     }, "a new family wants a figure in scripts/docsite/policies.py"  # fmt: skip
 

@@ -446,6 +446,15 @@ def test_a_throttle_lets_one_write_through_each_millisecond() -> None:
     assert data["host"]["write"]["delay_ns_by_cause"]["throttle"] > 0
 
 
+def test_slc_cache_static() -> None:
+    class Twin:
+        def cache(self, drive: Drive) -> CacheBlocks:
+            return CacheBlocks(own=2, fold="both", full="direct")
+
+    size = {"geometry.bits-per-cell": 3, "slc.read": "25us", "slc.program": "150us"}
+    twins("slc-cache", "static", Twin, MIXED | size | {"workload.requests": 3000})
+
+
 def test_coding_plain() -> None:
     class Twin:
         def next_life(self, block: Block) -> str:
@@ -871,6 +880,7 @@ REQUIRED = {
     " def on_limit(self, block, plane): return Plan([Reclaim(block.number)])\n",
     "page-choice": " def pick(self, write, point): return point.page\n",
     "coding": " def next_life(self, block): return 'full'\n",
+    "slc-cache": " def cache(self, drive): return CacheBlocks(own=2)\n",
     "separation": " def streams(self):\n"
     "  return [DataStream('host', 'host'), DataStream('moved', 'moves')]\n"
     " def stream(self, page): return int(page.moves)\n",

@@ -89,6 +89,12 @@ FIGURES: Mapping[str, Figure] = {
         {"geometry.blocks-per-plane": 64, "ftl.spare-factor": 0.2, "workload.requests": 20_000},
         (_count("blocks erased", "flash.erase.total"), _WAF),
     ),
+    "slc-cache": Figure(
+        "agcr", "random-write",
+        {"geometry.blocks-per-plane": 64, "geometry.bits-per-cell": 3, "ftl.spare-factor": 0.4,
+         "slc.read": "25us", "slc.program": "200us", "workload.requests": 20_000},
+        (_WRITES, _WAF),
+    ),
     "victim": Figure("agcr", "zipf", _AGED, (_WAF, _WRITES)),
     "separation": Figure(
         "agcr", "zipf",

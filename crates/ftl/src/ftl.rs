@@ -1,5 +1,6 @@
 //! The FTL: its parts, its construction and its end. The files of this module have its operations.
 
+mod cache;
 mod fill;
 mod handles;
 mod host;
@@ -8,19 +9,21 @@ mod lookup;
 mod place;
 mod separate;
 
+pub use cache::CacheCounts;
 pub use handles::{HandleCounts, HandleEvents, Handles};
 pub use job::{Job, JobId, Next};
 pub use separate::stream_slots;
 
 use crate::columns::{Ages, PageLevels, Reads};
-use crate::space::{Demands, Space};
+use crate::space::{CacheDemand, Demands, Space};
 use crate::{
     Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, HostTag, Interests, Lpn, Map, Order,
     PageChoice, Placement, Policies, PolicyTypes, ProgramBuffer, RESERVE, ReadDisturb, Separation,
-    StreamId, StreamPages, StreamSpec, Watch, Wear,
+    SlcCache, StreamId, StreamPages, StreamSpec, Watch, Wear,
 };
+use cache::Cache;
 use job::{GcPace, Jobs, Victims};
-use nand::{Array, Each, FlashBlocks, Geometry, PlaneId, Store};
+use nand::{Array, Each, FlashBlocks, Geometry, Mode, PlaneId, Store};
 use separate::Separated;
 use std::io::{self, Read, Write};
 
@@ -44,6 +47,8 @@ pub(crate) struct Answers {
     pub(crate) least_worn: bool,
     /// Somebody wants to know when a page of the host has its slot.
     pub(crate) notes_writes: bool,
+    /// Writes go to the SLC cache.
+    pub(crate) caches: bool,
     pub(crate) separation: Separated,
 }
 
@@ -63,6 +68,8 @@ pub struct Ftl<K: PolicyTypes> {
     pub(crate) ages: Ages,
     /// The placement handles, if the drive has some.
     pub(crate) handles: Option<Box<Handles>>,
+    /// The SLC cache, if there is one.
+    pub(crate) cache: Option<Box<Cache>>,
     /// The pages of each stream, if the separation policy is asked anything.
     by_stream: Vec<StreamPages>,
     /// The pages that were written before the run and are not in flash yet, with their data. There is
@@ -76,7 +83,8 @@ impl<K: PolicyTypes> Ftl<K> {
         let geometry = config.geometry;
         policies.each(|w| w.attach(&geometry, config.logical_pages));
         let counting = policies.read_disturb.interests().has(Interests::READ);
-        let kept = policies.read_disturb.spare_slots(&geometry)
+        let kept = policies.slc_cache.cache(&geometry).map_or(0, |c| c.spare_slots(&geometry))
+            + policies.read_disturb.spare_slots(&geometry)
             + policies.page_choice.spare_slots(&geometry)
             + separate::stream_slots(
                 &policies.separation.streams(),
@@ -84,19 +92,23 @@ impl<K: PolicyTypes> Ftl<K> {
                 &geometry,
             );
         let spare = config.spare_needed() + kept * geometry.sets() as u64;
-        let (streams, separation) = streams(&mut policies, &geometry);
+        let (streams, separation, cache) = streams(&mut policies, &config);
         let takes_host = |s: &StreamId| streams[s.index()].class.takes_host();
         let ids = (0..streams.len() as u8).map(StreamId);
+        // Folding blocks of the cache's own takes space before it gives any back.
+        let fold = usize::from(cache.is_some_and(|cache| cache.spec.own > 0));
+        let more_reserve = separation.more_reserve.max(fold);
         let demands = Demands {
             hosts: ids.filter(takes_host).collect(),
-            reserve: RESERVE + separation.more_reserve,
-            least: if separation.more_reserve > 0 { RESERVE + 3 } else { 0 },
+            reserve: RESERVE + more_reserve,
+            least: if more_reserve > 0 { RESERVE + 3 } else { 0 },
             isolates: separation.isolates,
             streams,
             keeps: policies.read_disturb.keeps(),
             plain: policies.coding.plain(),
             charged: counting,
             pages: u64::from(config.logical_pages) + spare,
+            cache,
         };
         let interests = policies.interests();
         let answers = Answers {
@@ -112,13 +124,16 @@ impl<K: PolicyTypes> Ftl<K> {
             garbage: 0.0,
             least_worn: false,
             notes_writes: separation.counts,
+            caches: false,
             separation,
         };
         let mut array = Array::new(geometry, config.layouts.clone());
         if !demands.plain {
             geometry.block_ids().for_each(|b| array.set_mode(b, policies.coding.first_life(b)));
         }
-        let limits = Each::from_fn(|m| policies.read_disturb.limit(m).unwrap_or(u32::MAX));
+        // Levels of one bit lie so far apart that reads do not disturb them.
+        let limit = |mode: Mode| policies.read_disturb.limit(mode).filter(|_| mode != Mode::Slc);
+        let limits = Each::from_fn(|mode| limit(mode).unwrap_or(u32::MAX));
         Self {
             space: Space::new(&config, array, demands),
             map: Map::new(&geometry, config.logical_pages),
@@ -137,12 +152,18 @@ impl<K: PolicyTypes> Ftl<K> {
                     * if answers.anywhere { 1 } else { geometry.sets() }
             ],
             handles: None,
+            cache: cache.map(|demand| Box::new(Cache::new(demand))),
             ages: Ages::new(answers.separation.follows, config.logical_pages),
             by_stream: vec![StreamPages::default(); policies.separation.streams().len()],
             answers,
             policies,
             config,
         }
+    }
+
+    /// Sets the wear of a cycle in each mode, in thousandths of a cycle at full density.
+    pub fn set_cycle_wear(&mut self, wear: Each<Mode, u32>) {
+        self.space.set_cycle_wear(wear);
     }
 
     /// From now on a plane collects a block with each write of the host, while more than this share of its
@@ -242,13 +263,19 @@ impl<K: PolicyTypes> Ftl<K> {
         );
         let geometry = self.config.geometry;
         policies.each(|w| w.attach(&geometry, self.config.logical_pages));
-        self.space.demands.streams = streams(&mut policies, &geometry).0;
+        self.space.demands.streams = streams(&mut policies, &self.config).0;
         if self.answers.least_worn {
             self.open_least_worn();
         }
         self.ages.begin_run();
         if let Some(handles) = &mut self.handles {
             handles.begin_run();
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.begin_run();
+        }
+        if ages {
+            self.use_cache();
         }
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
@@ -343,8 +370,9 @@ impl<K: PolicyTypes> Ftl<K> {
 /// The built-in streams and those of the policies, which learn the ids of their own.
 fn streams<K: PolicyTypes>(
     policies: &mut Policies<K>,
-    geometry: &Geometry,
-) -> (Vec<StreamSpec>, Separated) {
+    config: &Config,
+) -> (Vec<StreamSpec>, Separated, Option<CacheDemand>) {
+    let geometry = &config.geometry;
     let mut regular = StreamSpec::REGULAR;
     if let Some((pool, _)) = policies.read_disturb.keeps() {
         regular.pick = FreePick::OutsideFirst(pool);
@@ -359,5 +387,7 @@ fn streams<K: PolicyTypes>(
         streams[StreamId::GC.index()].pick = pick;
     }
     let separated = Separated::add(&policies.separation, &mut streams, geometry);
-    (streams, separated)
+    let mark = config.gc.start.max(config.gc.stop).max(RESERVE as u32 + 3);
+    let cache = Cache::add_stream(&policies.slc_cache, &mut streams, geometry, mark);
+    (streams, separated, cache)
 }

@@ -22,7 +22,9 @@ mod waiting;
 #[path = "../tests/support/small.rs"]
 mod small;
 
-pub use crate::ftl::{Ftl, HandleCounts, HandleEvents, Handles, Job, JobId, Next, stream_slots};
+pub use crate::ftl::{
+    CacheCounts, Ftl, HandleCounts, HandleEvents, Handles, Job, JobId, Next, stream_slots,
+};
 pub use ask::*;
 pub use config::{Config, GcMarks};
 pub use counts::{Counts, StreamPages};
@@ -30,6 +32,6 @@ pub use map::{Lpn, Map};
 pub use nand::{OpKind, OpView, Waited};
 pub use plan::*;
 pub use program_buffer::ProgramBuffer;
-pub use space::{Blocks, Damaged, RESERVE, State, seal};
+pub use space::{Blocks, Damaged, RESERVE, SingleCounts, State, seal};
 pub use view::{FtlView, Load, PlaneView};
 pub use waiting::Waiting;

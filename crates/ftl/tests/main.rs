@@ -14,6 +14,7 @@ mod pools;
 mod power_cut;
 mod saved;
 mod separation;
+mod slc;
 mod support;
 mod throwaway;
 mod units;

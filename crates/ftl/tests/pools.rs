@@ -11,7 +11,7 @@ use ftl::{
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Source, Tag, Versions};
-use policies::{OrderPolicy, PlacementPolicy, SeparationPolicy, WearPolicy};
+use policies::{OrderPolicy, PlacementPolicy, SeparationPolicy, SlcCachePolicy, WearPolicy};
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -392,6 +392,7 @@ impl PolicyTypes for Narrowed {
     type ReadDisturb = NoRefresh;
     type PageChoice = InOrder;
     type Coding = Plain;
+    type SlcCache = SlcCachePolicy;
     type Victim = Narrow;
     type Separation = SeparationPolicy;
     type Placement = PlacementPolicy;
@@ -412,6 +413,7 @@ fn a_victim_policy_may_narrow_the_candidates() {
                 read_disturb: NoRefresh,
                 page_choice: InOrder,
                 coding: Plain,
+                slc_cache: p.slc_cache,
                 victim: Narrow::default(),
                 separation: p.separation,
                 placement: p.placement,

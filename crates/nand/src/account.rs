@@ -24,8 +24,9 @@ keys! {
         Map = "map";
         /// Parity of the units of a stripe.
         Parity = "parity";
+        /// Folding: data of the SLC cache moves to blocks at full density.
+        Fold = "fold";
     }
-    reserved "fold";
 }
 
 keys! {

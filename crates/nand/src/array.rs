@@ -12,12 +12,9 @@
 //! Breaking a rule is a bug of the layer above: the run stops and shows the block. These checks
 //! are plain code and run in every build.
 
-use crate::{BlockId, Geometry, Layouts, Mode, PageRange, Ppn, Store};
+use crate::{BlockId, CYCLE, Each, Geometry, Layouts, Mode, PageRange, Ppn, Store};
 use kernel::{Idx, IndexVec};
 use std::ops::Deref;
-
-/// A thousandth of a program/erase cycle.
-const CYCLE: u32 = 1_000;
 
 /// The state of all blocks of a drive, for any store of data.
 #[derive(Clone, Debug)]
@@ -32,6 +29,8 @@ pub struct BlockStates {
     wear: IndexVec<BlockId, u32>,
     /// The wear of this life beyond a plain cycle, in thousandths of a cycle.
     surcharge: IndexVec<BlockId, u16>,
+    /// The wear of a cycle in each mode, in thousandths of a cycle at full density.
+    cycle: Each<Mode, u32>,
 }
 
 /// All blocks of a drive: their state and their data.
@@ -134,7 +133,7 @@ impl BlockStates {
 
     /// The wear of a block once it is erased, in thousandths of a cycle.
     pub fn wear_after_erase(&self, block: BlockId) -> u32 {
-        self.wear[block] + CYCLE + u32::from(self.surcharge[block])
+        self.wear[block] + self.cycle[self.mode[block]] + u32::from(self.surcharge[block])
     }
 
     #[cold]
@@ -165,8 +164,15 @@ impl<S: Store> Array<S> {
             erases: IndexVec::filled(0, blocks),
             wear: IndexVec::filled(0, blocks),
             surcharge: IndexVec::filled(0, blocks),
+            cycle: Each::filled(CYCLE),
         };
         Self { state, store }
+    }
+
+    /// Sets the wear of a cycle in each mode, in thousandths of a cycle at full density. By default
+    /// it is 1000 in all.
+    pub fn set_cycle_wear(&mut self, wear: Each<Mode, u32>) {
+        self.state.cycle = wear;
     }
 
     /// The state of the blocks.
@@ -240,6 +246,13 @@ impl<S: Store> Array<S> {
             self.foul(block, "a page outside the slots of this mode was programmed");
         }
         let pages = self.layouts.program(mode, slot);
+        if matches!(mode, Mode::Full | Mode::Slc) && self.geometry.units().pages > 1 {
+            // A command programs several pages, each with its slots, and some may hold nothing.
+            let before = self.state.next[block];
+            self.program(ppn, data);
+            let begins = self.state.next[block] > before;
+            return if begins { pages } else { PageRange::new(pages.first, 0) };
+        }
         let row = self.geometry.slots_per_page();
         let (rest, end) = (slot % row, pages.end() * row);
         let begins = rest == 0 && pages.first * row >= self.state.next[block];
@@ -265,10 +278,10 @@ impl<S: Store> Array<S> {
         if mode == Mode::Wom2 {
             self.foul(block, "an erased block was to begin with a second generation");
         }
+        self.state.wear[block] = self.state.wear_after_erase(block);
         self.state.next[block] = 0;
         self.state.mode[block] = mode;
         self.state.erases[block] += 1;
-        self.state.wear[block] += CYCLE + u32::from(self.state.surcharge[block]);
         self.state.surcharge[block] = 0;
         self.store.erase(block, mode);
     }

@@ -21,6 +21,13 @@ impl Tag {
         Self { source, demand: source, prio: Prio::Normal }
     }
 
+    /// Whether the operation gives space back: collection and folding go on when nothing else may
+    /// write.
+    #[inline]
+    pub fn reclaims(self) -> bool {
+        matches!(self.source, Source::Gc | Source::Fold)
+    }
+
     /// Garbage collection that a write of `demand` made necessary.
     pub const fn gc_for(demand: Source) -> Self {
         Self { source: Source::Gc, demand, prio: Prio::Normal }
@@ -52,6 +59,8 @@ keys! {
         Wom1 = "wom1";
         /// Second generation, programmed over the first without an erase.
         Wom2 = "wom2";
+        /// One bit in each cell, in a block whose cells can hold several.
+        Slc = "slc";
     }
     default Full;
 }

@@ -331,6 +331,22 @@ impl Geometry {
         self.superblocks.data_units(self.slots_per_superblock() / self.unit) * self.unit
     }
 
+    /// Slots of a block whose cells hold one bit: one page for each wordline, in whole program
+    /// units and whole stripes of parity.
+    pub fn single_slots_per_block(&self) -> u32 {
+        let wordlines = self.flash_pages() / self.shape.bits_per_cell;
+        let units = wordlines * self.row / self.unit;
+        let parity = self.superblocks.parity();
+        let cut = if self.superblocks.are_blocks() && parity > 0 { units % parity } else { 0 };
+        (units - cut) * self.unit
+    }
+
+    /// The same for the data of a superblock.
+    pub fn single_slots_per_superblock(&self) -> u32 {
+        let units = self.single_slots_per_block() / self.unit * self.superblocks.members();
+        self.superblocks.data_units(units) * self.unit
+    }
+
     /// Slots of the drive that can hold data: all but those of parity.
     pub fn data_slots(&self) -> u64 {
         let superblocks = self.sets() as u64 * self.superblocks_per_set() as u64;

@@ -143,31 +143,34 @@ impl Layout {
 pub struct Layouts {
     /// Slots of a plain block.
     pages: u32,
+    /// Slots of a block with one bit in a cell: its first ones, each on a wordline.
+    single: u32,
     /// Slots of a page.
     row: u32,
     modes: Each<Mode, Layout>,
 }
 
 impl Layouts {
-    /// The layouts of a drive with `pages` pages in a block.
+    /// The layouts of a drive with `pages` pages in a block, whose cells hold one bit.
     pub fn new(pages: u32) -> Self {
         let modes = Each::from_fn(|mode| match mode {
-            Mode::Full => Layout::plain(),
+            Mode::Full | Mode::Slc => Layout::plain(),
             Mode::LowDensity => Layout::guard_levels(),
             Mode::Wom1 | Mode::Wom2 => Layout::two_thirds(),
         });
-        Self { pages, row: 1, modes }
+        Self { pages, single: pages, row: 1, modes }
     }
 
     /// The layouts of a drive, whose pages may have several slots.
     pub fn of(geometry: &Geometry) -> Self {
-        let plain = Self::new(geometry.pages_per_block());
+        let single = geometry.single_slots_per_block();
+        let plain = Self { single, ..Self::new(geometry.pages_per_block()) };
         let row = geometry.slots_per_page();
         if row == 1 {
             return plain;
         }
         let modes = Each::from_fn(|mode| match mode {
-            Mode::Full => Layout::plain(),
+            Mode::Full | Mode::Slc => Layout::plain(),
             other => plain.modes[other].in_rows(row as u16),
         });
         Self { row, modes, ..plain }
@@ -187,10 +190,16 @@ impl Layouts {
         self
     }
 
+    /// The number of slots that groups of a mode are made of.
+    #[inline]
+    fn end(&self, mode: Mode) -> u32 {
+        if mode == Mode::Slc { self.single } else { self.pages }
+    }
+
     /// How many slots a block of this mode has.
     pub fn slots(&self, mode: Mode) -> u32 {
         let layout = &self.modes[mode];
-        self.pages / u32::from(layout.group) * layout.slots.len() as u32
+        self.end(mode) / u32::from(layout.group) * layout.slots.len() as u32
     }
 
     /// How many slots of this mode lie before page index `end`.
@@ -211,7 +220,7 @@ impl Layouts {
             group += 1;
             &layout.slots[0]
         });
-        ((group + 1) * size <= self.pages).then(|| group * size + u32::from(slot.offset))
+        ((group + 1) * size <= self.end(mode)).then(|| group * size + u32::from(slot.offset))
     }
 
     /// Whether `slot` names a slot of this mode.
@@ -291,7 +300,9 @@ mod tests {
         let units = crate::UnitSizes { per_page: 2, planes: 2, ..crate::UnitSizes::PAGE };
         let rows = Layouts::of(&Geometry::new(shape).unwrap().with_units(units).unwrap());
         let pages = Layouts::new(7);
-        assert_eq!(Layouts::of(&flash), pages);
+        for mode in Mode::ALL.into_iter().filter(|mode| *mode != Mode::Slc) {
+            assert_eq!(names(&Layouts::of(&flash), mode), names(&pages, mode));
+        }
         for mode in [Mode::Full, Mode::LowDensity] {
             let expected: Vec<u32> =
                 names(&pages, mode).into_iter().flat_map(|page| page * 4..page * 4 + 4).collect();
@@ -300,6 +311,35 @@ mod tests {
             for slot in expected {
                 assert_eq!(rows.read(mode, slot), pages.read(mode, slot / 4));
                 assert_eq!(rows.program(mode, slot), pages.program(mode, slot / 4));
+            }
+        }
+    }
+
+    /// With one bit in a cell, a block has as many pages as wordlines, in whole program units and
+    /// whole stripes of parity.
+    #[test]
+    fn a_block_with_one_bit_in_a_cell_has_a_page_on_each_wordline() {
+        for (pages, bits, units, parity, slots) in [
+            (12, 3, crate::UnitSizes::PAGE, 0, 4),
+            (13, 3, crate::UnitSizes::PAGE, 0, 4),
+            (16, 4, crate::UnitSizes::PAGE, 0, 4),
+            (12, 1, crate::UnitSizes::PAGE, 0, 12),
+            (24, 3, crate::UnitSizes { pages: 3, ..crate::UnitSizes::PAGE }, 0, 6),
+            (12, 3, crate::UnitSizes { per_page: 2, ..crate::UnitSizes::PAGE }, 0, 8),
+            (24, 3, crate::UnitSizes::PAGE, 3, 6),
+        ] {
+            let mut geometry = chip(pages, bits, PageOrder::Cyclic).with_units(units).unwrap();
+            if parity > 0 {
+                geometry = geometry.with_parity(parity);
+            }
+            let layouts = Layouts::of(&geometry);
+            assert_eq!(layouts.slots(Mode::Slc), slots, "{pages} pages of {bits} bits");
+            assert_eq!(names(&layouts, Mode::Slc), (0..slots).collect::<Vec<_>>());
+            let row = geometry.slots_per_page();
+            for slot in 0..slots {
+                let page = PageRange::new(slot / row, 1);
+                assert_eq!(layouts.read(Mode::Slc, slot), page);
+                assert_eq!(layouts.program(Mode::Slc, slot), page);
             }
         }
     }

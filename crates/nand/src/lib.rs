@@ -10,6 +10,7 @@ mod each;
 mod energy;
 mod geometry;
 mod layout;
+mod mode;
 mod operation;
 mod order;
 mod range;
@@ -30,6 +31,7 @@ pub use geometry::{
     BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, Superblocks, UnitSizes,
 };
 pub use layout::{Layout, Layouts, SlotSpan};
+pub use mode::{CYCLE, ErrorModel, ModeSpec};
 pub use operation::{OpKind, OpView, Operation, Outcome, Route, Slots, Waited};
 pub use order::PageOrder;
 pub use range::PageRange;

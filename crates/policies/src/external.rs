@@ -11,11 +11,11 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use ftl::{
-    Access, AccessKind, Balance, Blocks, Coding, Cost, Deaths, Dest, FreePick, FtlView, Future,
-    HandleSpec, Hold, Interests, LevelTimes, Life, Load, Lpn, NextLife, OpKind, OpView, Order,
-    PageChoice, PageCtx, Pages, Pick, Placement, Plan, PlaneView, Pool, Queues, ReadDisturb, Role,
-    Separation, State, Step, StreamClass, StreamId, StreamSpec, Throttle, Victim, Waited, Watch,
-    Wear, WriteCtx, WritePoint,
+    Access, AccessKind, Balance, Blocks, CacheSpec, Coding, Cost, Deaths, Dest, FoldWhen, FreePick,
+    FtlView, Future, HandleSpec, Hold, Interests, LevelTimes, Life, Load, Lpn, NextLife, OpKind,
+    OpView, Order, PageChoice, PageCtx, Pages, Pick, Placement, Plan, PlaneView, Pool, Queues,
+    ReadDisturb, Role, Separation, SlcCache, State, Step, StreamClass, StreamId, StreamSpec,
+    Throttle, Victim, Waited, Watch, Wear, WhenFull, WriteCtx, WritePoint,
 };
 pub use kernel::{Dur, Idx, Prio, Rng, Time};
 pub use nand::{BlockId, DieId, Each, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Source, Tag};
@@ -57,6 +57,7 @@ made!(
     ReadDisturb,
     PageChoice,
     Coding,
+    SlcCache,
     Victim,
     Separation,
     Placement,

@@ -17,6 +17,8 @@ pub enum Family {
     PageChoice,
     /// How do bits lie on cells?
     Coding,
+    /// Which blocks take writes at one bit in a cell?
+    SlcCache,
     /// Which block is reclaimed?
     Victim,
     /// To which stream does a page go?
@@ -33,12 +35,13 @@ pub enum Family {
 
 impl Family {
     /// All families, in the order of drive files.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Cost,
         Self::Throttle,
         Self::ReadDisturb,
         Self::PageChoice,
         Self::Coding,
+        Self::SlcCache,
         Self::Victim,
         Self::Separation,
         Self::Placement,
@@ -55,6 +58,7 @@ impl Family {
             Self::ReadDisturb => "read-disturb",
             Self::PageChoice => "page-choice",
             Self::Coding => "coding",
+            Self::SlcCache => "slc-cache",
             Self::Victim => "victim",
             Self::Separation => "separation",
             Self::Placement => "placement",
@@ -71,6 +75,9 @@ impl Family {
             Self::Throttle => "how long must a write wait before the FTL sees it?",
             Self::ReadDisturb => "what moves where when a block nears its read limit?",
             Self::PageChoice => "which page of the open block takes a write?",
+            Self::SlcCache => {
+                "which blocks take writes at one bit in a cell, and when are they folded?"
+            }
             Self::Coding => "how do bits lie on cells, and may a block be written twice?",
             Self::Victim => "which block is reclaimed?",
             Self::Separation => "to which stream does a page go?",

@@ -1,6 +1,6 @@
 //! Parameters of policies: declared once, checked once.
 
-use kernel::{Dur, nearest};
+use kernel::{Bytes, Dur, nearest};
 use serde_json::{Map, Value};
 
 /// The values that a parameter takes.
@@ -27,6 +27,8 @@ pub enum ParamKind {
         /// Least value.
         min: Dur,
     },
+    /// A size with its unit.
+    Bytes,
 }
 
 /// One parameter of a policy.
@@ -105,7 +107,10 @@ impl Params {
                 ParamKind::Word(words) => {
                     nearest(&text, words.iter().copied()).map(ToOwned::to_owned)
                 }
-                ParamKind::Int { .. } | ParamKind::Real { .. } | ParamKind::Dur { .. } => None,
+                ParamKind::Int { .. }
+                | ParamKind::Real { .. }
+                | ParamKind::Dur { .. }
+                | ParamKind::Bytes => None,
             };
             let wanted = param.kind.describe();
             let message = format!("`{}` must be {wanted}, not `{text}`", param.name);
@@ -139,6 +144,11 @@ impl Params {
         self.word(name).parse().expect("declared as a time, and checked")
     }
 
+    /// A size.
+    pub(crate) fn bytes(&self, name: &str) -> Bytes {
+        self.word(name).parse().expect("declared as a size, and checked")
+    }
+
     /// All parameters with their values.
     pub fn as_map(&self) -> &Map<String, Value> {
         &self.0
@@ -161,6 +171,7 @@ impl ParamKind {
                 let length: Dur = text.parse().ok()?;
                 (length >= min).then(|| length.to_string().into())
             }
+            Self::Bytes => Some(text.parse::<Bytes>().ok()?.to_string().into()),
         }
     }
 
@@ -172,6 +183,7 @@ impl ParamKind {
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Real { min, max } => format!("a number from {min} to {max}"),
             Self::Dur { min } => format!("a time with its unit, at least {min}"),
+            Self::Bytes => "a size with its unit".to_owned(),
         }
     }
 }

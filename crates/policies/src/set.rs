@@ -5,11 +5,12 @@ use crate::external::{External, Supplier};
 use crate::info::{DriveParts, Family, Idle, PolicyInfo, Wanted};
 use crate::params::{Params, PolicyError};
 use crate::{
-    coding, cost, order, page_choice, placement, read_disturb, separation, throttle, victim, wear,
+    coding, cost, order, page_choice, placement, read_disturb, separation, slc_cache, throttle,
+    victim, wear,
 };
 use ftl::{
-    Coding, Cost, HandleSpec, Order, PageChoice, Policies, PolicyTypes, ReadDisturb, Separation,
-    stream_slots,
+    CacheSpec, Coding, Cost, HandleSpec, Order, PageChoice, Policies, PolicyTypes, ReadDisturb,
+    Separation, SlcCache, WhenFull, stream_slots,
 };
 use kernel::nearest;
 use nand::{Geometry, Layouts, Nothing, Store};
@@ -29,6 +30,7 @@ impl<S: Store + 'static> PolicyTypes for BuiltinWith<S> {
     type ReadDisturb = read_disturb::ReadDisturbPolicy;
     type PageChoice = page_choice::PageChoicePolicy;
     type Coding = coding::CodingPolicy;
+    type SlcCache = slc_cache::SlcCachePolicy;
     type Victim = victim::VictimPolicy;
     type Separation = separation::SeparationPolicy;
     type Placement = placement::PlacementPolicy;
@@ -45,6 +47,7 @@ impl Family {
             Self::ReadDisturb => read_disturb::LIST,
             Self::PageChoice => page_choice::LIST,
             Self::Coding => coding::LIST,
+            Self::SlcCache => slc_cache::LIST,
             Self::Victim => victim::LIST,
             Self::Separation => separation::LIST,
             Self::Placement => placement::LIST,
@@ -124,6 +127,8 @@ pub struct PolicySet {
     choices: Vec<Choice>,
     /// The placement handles of the drive, for the separation policy.
     handles: Option<HandleSpec>,
+    /// The drive has one of this number of its blocks.
+    scale: u32,
 }
 
 impl PolicySet {
@@ -210,7 +215,7 @@ impl PolicySet {
                 }
             }
         }
-        if errors.is_empty() { Ok(Self { choices, handles: None }) } else { Err(errors) }
+        if errors.is_empty() { Ok(Self { choices, handles: None, scale: 1 }) } else { Err(errors) }
     }
 
     fn choice(&self, family: Family) -> &Choice {
@@ -239,6 +244,17 @@ impl PolicySet {
     #[must_use]
     pub fn with_handles(self, handles: HandleSpec) -> Self {
         Self { handles: Some(handles), ..self }
+    }
+
+    /// The same set on a drive that has one of this number of its blocks.
+    #[must_use]
+    pub fn with_scale(self, of: u32) -> Self {
+        Self { scale: of, ..self }
+    }
+
+    /// The SLC cache on an array, if there is one.
+    pub fn cache(&self, geometry: &Geometry) -> Option<CacheSpec> {
+        self.build().slc_cache.cache(geometry)
     }
 
     /// Whether a family's policy comes from outside.
@@ -286,6 +302,10 @@ impl PolicySet {
             (Family::PageChoice, all.page_choice.spare_slots(geometry)),
             (Family::Coding, all.coding.spare_slots(geometry)),
             (
+                Family::SlcCache,
+                all.slc_cache.cache(geometry).map_or(0, |cache| cache.spare_slots(geometry)),
+            ),
+            (
                 Family::Separation,
                 stream_slots(&all.separation.streams(), all.separation.isolates(), geometry),
             ),
@@ -322,6 +342,9 @@ impl PolicySet {
             return Some(error);
         }
         if let Some(error) = self.misfit_of_separation(geometry) {
+            return Some(error);
+        }
+        if let Some(error) = self.misfit_of_cache(geometry) {
             return Some(error);
         }
         self.choices.iter().find_map(|choice| {
@@ -418,6 +441,66 @@ impl PolicySet {
         None
     }
 
+    /// Why the SLC cache does not fit, if it does not: others give blocks a use of their own, too.
+    fn misfit_of_cache(&self, geometry: &Geometry) -> Option<PolicyError> {
+        let own = self.choice(Family::SlcCache);
+        let built = self.build();
+        let cache = built.slc_cache.cache(geometry)?;
+        let own_name = own.full_name();
+        let beside = |family: Family, why: &str| {
+            let other = self.choice(family).full_name();
+            Some(own.error(format!("`{own_name}` does not work together with `{other}`: {why}")))
+        };
+        if !built.coding.plain() {
+            return beside(Family::Coding, "a block that is programmed twice has slots of its own");
+        }
+        if !built.page_choice.in_order() {
+            return beside(
+                Family::PageChoice,
+                "it chooses among pages of several types, and blocks of the cache have one",
+            );
+        }
+        if built.cost.constant().is_none() {
+            return beside(
+                Family::Cost,
+                "pages of the cache are programmed in one way, so they have no levels",
+            );
+        }
+        let read_disturb = &self.choice(Family::ReadDisturb).name;
+        if !["none", "refresh"].contains(&read_disturb.as_str()) {
+            return beside(
+                Family::ReadDisturb,
+                "both give blocks a use of their own; `none` and `refresh` do not",
+            );
+        }
+        if built.separation.isolates() || self.handles.is_some() {
+            return beside(
+                Family::Separation,
+                "blocks of the cache hold pages of all streams, which are to stay apart",
+            );
+        }
+        if built.order.uses_priority() {
+            return beside(
+                Family::Order,
+                "urgent writes have open blocks of their own, and the cache has one for all",
+            );
+        }
+        let all = geometry.superblocks_per_set() as u32;
+        let fault = if cache.own >= all || cache.least >= all {
+            Some("the cache is to have as many blocks as the drive has, or more".to_owned())
+        } else if cache.own + cache.most == 0 {
+            Some("the size of the cache is 0".to_owned())
+        } else if cache.full == WhenFull::Wait && cache.own + cache.least == 0 {
+            Some(
+                "writes wait for room in the cache, and on a full drive it has no blocks; it needs a                  `minimum`, or a static part"
+                    .to_owned(),
+            )
+        } else {
+            None
+        };
+        fault.map(|why| own.error(format!("`{own_name}` does not fit this drive: {why}")))
+    }
+
     /// The parts of the policies that change nothing on a drive, with the names as `family=name`.
     /// Nothing is known of policies from outside.
     pub fn idle(&self, drive: &DriveParts<'_>) -> Vec<(String, Idle)> {
@@ -459,12 +542,17 @@ impl PolicySet {
         if let Some(handles) = &self.handles {
             separation.learn_handles(handles);
         }
+        let mut slc_cache = family!(SlcCache, slc_cache::SlcCachePolicy);
+        if self.scale > 1 {
+            slc_cache.learn_scale(self.scale);
+        }
         Policies {
             cost: family!(Cost, cost::CostPolicy),
             throttle: family!(Throttle, throttle::ThrottlePolicy),
             read_disturb: family!(ReadDisturb, read_disturb::ReadDisturbPolicy),
             page_choice: family!(PageChoice, page_choice::PageChoicePolicy),
             coding: family!(Coding, coding::CodingPolicy),
+            slc_cache,
             victim: family!(Victim, victim::VictimPolicy),
             separation,
             placement: family!(Placement, placement::PlacementPolicy),

@@ -125,6 +125,6 @@ impl Maker {
                 }
             };
         }
-        made!(Cost Throttle ReadDisturb PageChoice Coding Victim Separation Placement Wear Order Arbitration)
+        made!(Cost Throttle ReadDisturb PageChoice Coding SlcCache Victim Separation Placement Wear Order Arbitration)
     }
 }

@@ -11,11 +11,11 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use ssd::policies::Family;
 use ssd::policies::external::{
-    Access, AccessKind, Arbitration, Balance, BlockId, Coding, Cost, Deaths, Dest, DieId, Dur,
+    Access, AccessKind, Arbitration, Balance, BlockId, CacheSpec, Coding, Cost, Deaths, Dest, DieId, Dur,
     Each, FreePick, FtlView, Future, Geometry, HandleSpec, HeadView, Idx, Interests, Layouts,
     Level, LevelTimes, Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice, PageCtx, Pick,
     Placement, Plan, PlaneId, PlaneView, Pool, Ppn, Prio, Queues, ReadDisturb, Rng, Role,
-    Separation, Source, State, Step, StreamClass, StreamId, StreamSpec, Tag, Throttle, Time,
+    Separation, SlcCache, Source, State, Step, StreamClass, StreamId, StreamSpec, Tag, Throttle, Time,
     Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
 };
 
@@ -605,6 +605,16 @@ impl Coding for Policy {
                     mode => NextLife::Erase(mode),
                 })
             }, else NextLife::Erase(Mode::Full);
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl SlcCache for Policy {
+    asked! {
+        fn learn_scale(&mut self, of: u32) as (of,);
+        fn cache(&self, geometry: &Geometry) -> Option<CacheSpec>
+            as (views::Drive::new(geometry, 0),)
+            => |a| answers::optional(a, answers::cache), else None;
     }
 }
 

@@ -158,6 +158,7 @@ pub fn ftl_of<K: PolicyTypes>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
         seed: drive.seed,
     };
     let mut ftl = Ftl::new(config, policies);
+    ftl.set_cycle_wear(drive.modes().map(|spec| spec.wear));
     if let Some(GcTrigger::Garbage(share)) = drive.ftl.gc.trigger {
         ftl.collect_garbage_above(share);
     }

@@ -20,7 +20,8 @@ const PLAIN: [&str; 7] = [
 ];
 
 /// Parts that the plainest drive lacks: units of every kind, cost levels, quick and slow pages.
-const WHOLE: [&str; 5] = [
+const WHOLE: [&str; 6] = [
+    "slc={ read = \"25us\", program = \"150us\" }",
     "geometry.channels=2",
     "geometry.chips-per-channel=2",
     "geometry.planes-per-die=2",

@@ -46,6 +46,8 @@ const BUS: &str = "[timing]\nerase = \"3ms\"\nread = \"50us\"\nprogram = \"600us
     [timing.bus]\nrate = \"333MT/s\"\nwidth-bits = 8\ncommand = \"300ns\"\n";
 const ENERGY: &str = "[energy]\nread = \"17uJ\"\nprogram = \"60uJ\"\nerase = \"100uJ\"\n\
     transfer-out = \"1uJ\"\ntransfer-in = \"1uJ\"\nidle-power = \"27mW\"\n";
+const SLC: &str = "[slc]\nread = \"25us\"\nprogram = \"150us\"\nerase = \"2ms\"\n\
+    endurance = 30000\nenergy = { read = \"3uJ\", program = \"9uJ\", erase = \"50uJ\" }\n";
 const FULL: &str = "[ftl]\nspare-factor = 0.25\n[host]\nmode = \"queue-depth\"\n\
     queue-depth = 16\n[precondition]\nfill = \"full\"\n[workload]\nrequests = 3000\n\
     read-share = 0.4\n";
@@ -67,6 +69,18 @@ fn situation(name: &str) -> Situation {
         "open" => of(&[GEOMETRY, TIMES, ENERGY, OPEN], random),
         "bus" => of(&[GEOMETRY, BUS, ENERGY, FULL], random),
         "levels" => of(&[GEOMETRY, LEVELS, OPEN], Load::Pattern("zipf")),
+        // A host that goes on writing until the cache is full, and later again.
+        "cached" => of(
+            &[
+                &GEOMETRY.replace("cell = 2", "cell = 3").replace("block = 16", "block = 24"),
+                &TIMES.replace("\"900us\"", "\"900us\", \"2ms\""),
+                ENERGY,
+                SLC,
+                "[reliability]\nendurance = 3000\n[ftl]\nspare-factor = 0.4\n[precondition]\n\
+                 fill = \"full\"\n[policies]\nslc-cache = { name = \"static\", size = \"1MiB\" }\n",
+            ],
+            Load::List(bursts),
+        ),
         "physics" => of(&[GEOMETRY, PHYSICS, OPEN], Load::Pattern("zipf")),
         "worn" => of(&[GEOMETRY, TIMES, WORN, OPEN], random),
         "zipf" => of(&[GEOMETRY, TIMES, FULL], Load::Pattern("zipf")),
@@ -374,6 +388,13 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("timing.physics.sense", "physics", &[], "12us"),
     ("timing.physics.transfer", "physics", &[], "25us"),
     ("timing.physics.retention", "physics", &["policy cost=fixed:level=low"], "1d"),
+    ("slc.read", "cached", &[], "30us"),
+    ("slc.program", "cached", &[], "170us"),
+    ("slc.erase", "cached", &[], "3ms"),
+    ("slc.endurance", "cached", &[], "3000"),
+    ("slc.energy.read", "cached", &[], "4uJ"),
+    ("slc.energy.program", "cached", &[], "10uJ"),
+    ("slc.energy.erase", "cached", &[], "60uJ"),
     ("energy.read", "closed", &[], "18uJ"),
     ("energy.program", "closed", &[], "61uJ"),
     ("energy.erase", "closed", &[], "101uJ"),
@@ -562,6 +583,8 @@ const BASE: &[(Family, &str, &str)] = &[
     (Family::Throttle, "period", "12min"),
     (Family::Throttle, "window", "2h"),
     (Family::Throttle, "history", "1d"),
+    (Family::SlcCache, "size", "256KiB"),
+    (Family::SlcCache, "static", "128KiB"),
     (Family::Wear, "threshold", "4"),
     (Family::Wear, "slack", "4"),
 ];
@@ -573,6 +596,7 @@ fn situations(family: Family) -> &'static [&'static str] {
         Family::ReadDisturb => &["three-bits"],
         Family::PageChoice => &["urgent", "urgent-three"],
         Family::Coding => &["one-bit"],
+        Family::SlcCache => &["cached"],
         Family::Separation => &["hinted"],
         Family::Victim | Family::Placement | Family::Order => &["closed", "bus"],
         Family::Wear => &["aged", "roles"],
@@ -593,6 +617,7 @@ fn values(kind: ParamKind, now: &str) -> Vec<String> {
         ParamKind::Real { min, max } => {
             [min, max, f64::midpoint(min, max), number(now) / 2.0].map(|x| x.to_string()).into()
         }
+        ParamKind::Bytes => ["0B", "128KiB", "512KiB", "2MiB"].map(ToOwned::to_owned).into(),
         ParamKind::Dur { .. } => {
             let now: Dur = now.parse().expect("a time");
             [now / 2, now * 2, now * 5].map(|length| length.to_string()).into()

@@ -43,6 +43,7 @@ mod separation;
 mod session;
 mod sixty;
 mod sketch_arbiter;
+mod slc;
 mod states;
 mod steady;
 mod superblocks;

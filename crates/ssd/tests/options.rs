@@ -155,6 +155,20 @@ const FAST_AND_SLOW: Scene = (
     urgent_stretches,
 );
 
+/// Writes in bursts, more than a small cache holds.
+const CACHED: Scene = (
+    &[
+        "geometry.bits-per-cell=3",
+        "geometry.blocks-per-plane=64",
+        "geometry.pages-per-block=24",
+        "slc={ read = \"25us\", program = \"150us\" }",
+        "ftl.spare-factor=0.4",
+        "precondition.fill=full",
+        "host.mode=shifted",
+    ],
+    bursts,
+);
+
 /// Two bits on three cells.
 const WRITE_ONCE: Scene = (
     &[
@@ -382,7 +396,27 @@ fn others() -> Vec<Row> {
     let mut roles =
         row((Family::Wear, "static"), "roles", &["spared", "moved"], (READ_HOT, "threshold=2"));
     roles.on[0].own = &["policy read-disturb=hot-low-density:limit=40:low-limit=400"];
-    vec![
+    let mut all = Vec::new();
+    for policy in ["static", "dynamic", "hybrid"] {
+        let of =
+            |option, values, with| row((Family::SlcCache, policy), option, values, (CACHED, with));
+        let with = match policy {
+            "static" => "size=256KiB",
+            "dynamic" => "size=256KiB:minimum=64KiB",
+            _ => "static=64KiB:size=128KiB:minimum=64KiB",
+        };
+        let sizes = &["64KiB", "128KiB", "256KiB"];
+        all.push(of("fold", &["idle", "pressure", "both"], with));
+        all.push(of("full", &["direct", "wait", "around"], with));
+        all.push(of("size", sizes, ""));
+        if policy != "static" {
+            all.push(of("minimum", &["0B", "64KiB", "192KiB"], ""));
+        }
+        if policy == "hybrid" {
+            all.push(of("static", sizes, "size=64KiB"));
+        }
+    }
+    all.extend([
         roles,
         row(mango, "fast-types", &["1", "2"], (FAST_AND_SLOW, "")),
         row(mango, "bound", &["0", "0.2", "0.9"], (FAST_AND_SLOW, "")),
@@ -406,7 +440,8 @@ fn others() -> Vec<Row> {
         row((Family::Arbitration, "round-robin"), "burst", &["1", "2", "16"], (TENANTS, "")),
         row((Family::Arbitration, "weighted"), "burst", &["1", "2", "16"], (TENANTS, "")),
         row((Family::Arbitration, "fair"), "cost", &["bytes", "requests"], (TENANTS, "")),
-    ]
+    ]);
+    all
 }
 
 /// All orders of channel, way, die and plane.
@@ -548,6 +583,9 @@ fn ranges_end_where_they_say() {
                 ParamKind::Dur { min } => {
                     let less = min.as_ns().checked_sub(1).map(Dur::ns);
                     (vec![min.to_string()], less.iter().map(ToString::to_string).collect())
+                }
+                ParamKind::Bytes => {
+                    (vec!["0B".into(), "1TiB".into()], vec!["-1B".into(), "5".into(), "5s".into()])
                 }
                 ParamKind::Word(words) => {
                     (words.iter().map(ToString::to_string).collect(), vec!["no-word".into()])

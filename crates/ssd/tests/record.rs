@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex};
 use workload::{List, Op, Request, Workload};
 
 const OPERATIONS: [&str; 3] = ["read", "write", "trim"];
-const SOURCES: [&str; 7] = ["host", "gc", "wear", "refresh", "rewrite", "map", "parity"];
-const PARTS: [&str; 11] = [
+const SOURCES: [&str; 8] = ["host", "gc", "wear", "refresh", "rewrite", "map", "parity", "fold"];
+const PARTS: [&str; 12] = [
     "throttle_ns",
     "queue_host_ns",
     "queue_gc_ns",
@@ -30,6 +30,7 @@ const PARTS: [&str; 11] = [
     "queue_rewrite_ns",
     "queue_map_ns",
     "queue_parity_ns",
+    "queue_fold_ns",
     "bus_ns",
     "array_ns",
     "ecc_ns",

@@ -18,6 +18,7 @@ fn aged(own: &[String]) -> Drive {
         "geometry.channels=2",
         "ftl.spare-factor=0.6",
         "reliability.endurance=3000",
+        "slc={ read = \"25us\", program = \"150us\" }",
         "precondition.fill=full",
         "precondition.age=random",
         "host.mode=queue-depth",
@@ -46,6 +47,7 @@ fn members(family: Family) -> Vec<String> {
         Family::Wear => &["static:threshold=2", "hot-cold-swap:slack=1"],
         Family::PageChoice => &["mango:gc=follow"],
         Family::Cost => &["fixed:level=low"],
+        Family::SlcCache => &["static:size=128KiB", "hybrid:static=32KiB:size=64KiB"],
         Family::Throttle
         | Family::Coding
         | Family::Separation

@@ -55,6 +55,7 @@ from floatgate.policy.plans import (
     URGENT,
     WEAR,
     Append,
+    CacheBlocks,
     Copy,
     DataStream,
     Fresh,
@@ -78,6 +79,7 @@ __all__ = [
     "Append",
     "Arbitration",
     "Block",
+    "CacheBlocks",
     "Coding",
     "Copy",
     "Cost",
@@ -104,6 +106,7 @@ __all__ = [
     "Seal",
     "Separation",
     "SetRole",
+    "SlcCache",
     "Step",
     "Stream",
     "Throttle",
@@ -436,6 +439,24 @@ class Coding(Policy, ABC):
         return False
 
 
+class SlcCache(Policy, ABC):
+    """Family SLC cache: which blocks take writes at one bit in a cell, and when are they folded?
+
+    The drive carries the answer out: it opens the blocks, folds them, and counts both.
+
+    >>> class Eighth(SlcCache):
+    ...     def cache(self, drive: Drive) -> CacheBlocks:
+    ...         return CacheBlocks(own=drive.blocks_per_plane // 8, fold="idle")
+    """
+
+    @abstractmethod
+    def cache(self, drive: Drive) -> CacheBlocks | None:
+        """Returns the blocks of the cache; None: there is no cache. Asked before the run."""
+
+    def learn_scale(self, of: int) -> None:
+        """The drive has one of this number of its blocks (`scale`). Called before `cache`."""
+
+
 class Victim(Policy, ABC):
     """Family victim: which block is reclaimed?
 
@@ -645,6 +666,7 @@ FAMILIES: dict[str, type[Policy]] = {
     "read-disturb": ReadDisturb,
     "page-choice": PageChoice,
     "coding": Coding,
+    "slc-cache": SlcCache,
     "victim": Victim,
     "separation": Separation,
     "placement": Placement,

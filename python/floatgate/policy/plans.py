@@ -41,6 +41,24 @@ class DataStream(NamedTuple):
     """The pages that it takes: `host` (writes of the host), `moves`, or `both` together."""
 
 
+class CacheBlocks(NamedTuple):
+    """The blocks of an SLC cache, whose cells hold one bit; numbers are blocks of each plane.
+
+    Where several blocks make a superblock, they are superblocks of each set of dies.
+    """
+
+    own: int = 0
+    """Blocks that are always the cache's own, and hold no other data."""
+    most: int = 0
+    """Blocks of the shared pool that it has at most."""
+    least: int = 0
+    """Of these, the blocks that it can always have, up to `most`."""
+    fold: str = "both"
+    """When its data moves to blocks at full density: `idle`, under `pressure`, or `both`."""
+    full: str = "direct"
+    """What becomes of a write without room: `direct`, `wait` or `around`."""
+
+
 class Append(NamedTuple):
     """The target of a copy: the unwritten pages of a partly written block.
 

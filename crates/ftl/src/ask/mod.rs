@@ -27,6 +27,8 @@ pub trait PolicyTypes: 'static {
     type PageChoice: PageChoice;
     /// Family coding.
     type Coding: Coding;
+    /// Family SLC cache.
+    type SlcCache: SlcCache;
     /// Family victim.
     type Victim: Victim;
     /// Family separation.
@@ -51,6 +53,8 @@ pub struct Policies<K: PolicyTypes> {
     pub page_choice: K::PageChoice,
     /// How bits lie on cells.
     pub coding: K::Coding,
+    /// The policy that says which blocks cache writes.
+    pub slc_cache: K::SlcCache,
     /// The policy that chooses the block to reclaim.
     pub victim: K::Victim,
     /// The policy that chooses the stream of a page.
@@ -77,6 +81,7 @@ impl<K: PolicyTypes> Policies<K> {
         f(Source::Refresh, &mut self.read_disturb);
         f(Source::Rewrite, &mut self.page_choice);
         f(Source::Rewrite, &mut self.coding);
+        f(Source::Fold, &mut self.slc_cache);
         f(Source::Rewrite, &mut self.victim);
         f(Source::Rewrite, &mut self.separation);
         f(Source::Rewrite, &mut self.placement);

@@ -1,5 +1,6 @@
 //! Accesses of the host: reads, writes and trims, and the policies that observe them.
 
+use super::cache::Cached;
 use super::job::JobCondition;
 use crate::{
     Access, Cost, Ftl, FtlView, HostTag, Interests, Load, Lpn, Placement, Plan, PolicyTypes,
@@ -60,7 +61,7 @@ impl<K: PolicyTypes> Ftl<K> {
         slot: u32,
         now: Time,
     ) {
-        self.space.pad(lpns.len() as u32, Source::Host);
+        self.space.pad(block, lpns.len() as u32, Source::Host);
         for (slot, lpn) in (slot..).zip(lpns) {
             self.bind_host(lpn, self.space.geometry.ppn(block, slot), block, slot, now);
         }
@@ -85,6 +86,12 @@ impl<K: PolicyTypes> Ftl<K> {
         now: Time,
     ) -> Option<(Ppn, BlockId, u32)> {
         let prio = host.prio;
+        if self.answers.caches {
+            match self.place_cached((lpn, pages), host, waiting, idle, now) {
+                Cached::Given(given) => return given,
+                Cached::Direct => {}
+            }
+        }
         let (at, stream) = self.host_stream(lpn, host, now);
         let (geometry, writable) = (&self.space.geometry, &self.space.writable[at]);
         let load = Load { geometry, writable, waiting, idle };
@@ -99,6 +106,9 @@ impl<K: PolicyTypes> Ftl<K> {
             self.jobs.await_space(Some(plane));
         } else if self.jobs.pace.is_kept() {
             self.jobs.earn(plane, pages);
+        }
+        if self.answers.caches && given.is_some() {
+            self.note_direct(pages);
         }
         given
     }

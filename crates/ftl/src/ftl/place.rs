@@ -115,6 +115,9 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(crate) fn open(&mut self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         let block = self.space.open(plane, stream, tag)?;
         self.collect_if_short(plane, tag.demand, tag.prio);
+        if self.answers.caches {
+            self.fold_if_full(plane, tag.prio);
+        }
         if self.answers.separation.follows {
             self.note_block(block, true);
         }
@@ -135,7 +138,11 @@ impl<K: PolicyTypes> Ftl<K> {
             NextLife::SecondGeneration => Mode::Wom1,
         };
         self.space.close(block, next);
-        self.note_victim(block);
+        if self.answers.caches && self.space.is_cached(block) {
+            self.note_cached(block);
+        } else {
+            self.note_victim(block);
+        }
         if self.answers.interests.has(Interests::BLOCK) {
             self.notify(&mut |w| w.on_close(block, now));
         }

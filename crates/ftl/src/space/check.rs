@@ -68,7 +68,8 @@ impl<S: Store> Space<S> {
             let whole = written.is_multiple_of(self.unit());
             ensure!(whole, "block {b}: {written} slots given away, a part of a program unit");
             let next = self.array.next_page(b);
-            let candidate = blocks.is_candidate(b) == (state == State::Closed);
+            let collected = state == State::Closed && !self.is_cached(b);
+            let candidate = blocks.is_candidate(b) == collected;
             ensure!(candidate, "block {b} is {state:?} and a candidate");
             match state {
                 State::Free => {
@@ -102,7 +103,7 @@ impl<S: Store> Space<S> {
     /// Units of a superblock are given away in stripe order, and those of parity hold no page.
     fn check_stripes(&self, map: &Map, superblock: BlockId) -> Result<(), String> {
         let (superblocks, unit) = (self.geometry.superblocks(), self.unit());
-        let rows = self.geometry.pages_per_block() / unit;
+        let rows = self.rows(superblock);
         let given = |b: BlockId| self.blocks.written(b) / unit;
         let all: u32 = superblocks.blocks_of(superblock).map(given).sum();
         for (position, b) in (0..).zip(superblocks.blocks_of(superblock)) {
@@ -146,7 +147,8 @@ impl<S: Store> Space<S> {
                 ensure!(self.set_of(b) == p, "frontier {b} lies outside plane {p}");
                 ensure!(self.next_slot(b).is_some(), "frontier {b} has no slot left");
             }
-            for b in &plane.free {
+            for b in plane.free.iter().copied().chain(self.own_free(p)) {
+                let b = &b;
                 ensure!(self.geometry.plane_of(*b) == p, "block {b} is free in the wrong plane");
                 ensure!(self.blocks.state(*b) == State::Free, "block {b} is listed as free");
                 ensure!(!listed.get(b.index()), "block {b} is listed as free twice");
@@ -154,7 +156,8 @@ impl<S: Store> Space<S> {
             }
             let blocks = || self.geometry.superblocks_of(p);
             let free = blocks().filter(|b| self.blocks.state(*b) == State::Free).count();
-            let listed = plane.free.len();
+            let listed = plane.free.len() + self.own_free(p).count();
+            self.check_cache(p)?;
             ensure!(free == listed, "plane {p}: {free} free blocks, listed {listed}");
             for stream in self.stream_ids() {
                 let in_use = |b: &BlockId| {
@@ -295,6 +298,7 @@ mod tests {
                 plain: true,
                 charged: true,
                 pages: 24,
+                cache: None,
             };
             Self { space: Space::new(&config, array, demands), map: Map::new(&geometry, 16) }
         }

@@ -7,6 +7,9 @@ use nand::{BlockId, Mode, PlaneId, Ppn, Source, Store, Tag};
 impl<S: Store> Space<S> {
     /// Opens a block for a stream; it is not the frontier yet.
     pub(crate) fn open(&mut self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
+        if self.is_cache_stream(stream) {
+            return self.open_cached(plane, stream);
+        }
         let spec = self.demands.streams[stream.index()];
         if spec.cap.is_some_and(|cap| self.planes.share(plane, stream).held >= cap) {
             return None;
@@ -15,6 +18,12 @@ impl<S: Store> Space<S> {
         // that does without it.
         let reserve = match (spec.class, tag.source) {
             (StreamClass::Moves | StreamClass::Both, Source::Gc) => true,
+            (StreamClass::Moves | StreamClass::Both, Source::Fold) => {
+                if !self.lends_to_fold(plane) {
+                    return None;
+                }
+                true
+            }
             (StreamClass::Host, Source::Host) => self.planes.each[plane].lends_last,
             _ => false,
         };
@@ -38,9 +47,27 @@ impl<S: Store> Space<S> {
         Some(block)
     }
 
+    /// Whether pages of a stream go to the cache.
+    fn is_cache_stream(&self, stream: StreamId) -> bool {
+        self.demands.cache.is_some_and(|cache| cache.stream == stream)
+    }
+
+    /// Opens a block of the cache, with one bit in a cell.
+    #[cold]
+    fn open_cached(&mut self, plane: PlaneId, stream: StreamId) -> Option<BlockId> {
+        let block = self.take_for_cache(plane)?;
+        self.blocks.open(block, stream, Role::REGULAR);
+        self.planes.share_mut(plane, stream).held += 1;
+        for member in self.geometry.superblocks().blocks_of(block) {
+            self.array.set_mode(member, Mode::Slc);
+        }
+        self.update_writable(plane);
+        Some(block)
+    }
+
     /// The index in its plane's list of a free block that a stream may open, picked as the stream
     /// specifies. `reserve`: any block that is left.
-    fn find_free(
+    pub(super) fn find_free(
         &self,
         plane: PlaneId,
         stream: &StreamSpec,
@@ -76,8 +103,7 @@ impl<S: Store> Space<S> {
     #[inline]
     pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         let share = self.planes.share(plane, stream);
-        let kept =
-            share.class.takes_moves() && tag.source != Source::Gc && self.keeps(plane, share.class);
+        let kept = share.class.takes_moves() && !tag.reclaims() && self.keeps(plane, share.class);
         share.frontier.filter(|_| !kept)
     }
 
@@ -99,7 +125,11 @@ impl<S: Store> Space<S> {
     fn slots_left(&self, block: BlockId) -> u32 {
         if self.striped {
             let given = self.geometry.superblocks().data_units(self.units_given(block));
-            return self.blocks.slots() - given * self.unit();
+            let slots = match self.array.mode(block) {
+                Mode::Slc => self.geometry.single_slots_per_superblock(),
+                _ => self.blocks.slots(),
+            };
+            return slots - given * self.unit();
         }
         let mode = self.array.mode(block);
         let given = self.layouts.slots_before(mode, self.blocks.written(block));
@@ -142,6 +172,9 @@ impl<S: Store> Space<S> {
 
     /// A block may be reclaimed from now on; erased, it begins its next life in mode `next`.
     pub(crate) fn close(&mut self, block: BlockId, next: Mode) {
+        if self.is_cached(block) {
+            return self.close_cached(block);
+        }
         // Modes with fewer slots are for blocks that are not in a superblock.
         let lost = self.geometry.pages_per_block() - self.layouts.slots(next);
         self.blocks.close(block, lost);
@@ -180,13 +213,18 @@ impl<S: Store> Space<S> {
         self.freed = true;
         self.move_garbage(block, false);
         let plane = self.set_of(block);
+        if self.is_cached(block) {
+            self.leave_cache(block);
+        }
         self.planes.share_mut(plane, self.blocks.stream(block)).held -= 1;
     }
 
     fn join_free(&mut self, block: BlockId) {
         self.blocks.set_free(block);
         let plane = self.set_of(block);
-        self.planes.each[plane].free.push_back(block);
+        if self.cache.is_none() || !self.joins_own(block) {
+            self.planes.each[plane].free.push_back(block);
+        }
         self.update_writable(plane);
     }
 
@@ -287,7 +325,7 @@ impl<S: Store> Space<S> {
         let (plane, stream) = (self.set_of(block), self.blocks.stream(block));
         let superblocks = *self.geometry.superblocks();
         let superblock = superblocks.first_of(block);
-        let rows = self.geometry.pages_per_block() / self.unit();
+        let rows = self.rows(block);
         let row = self.blocks.written(block) / self.unit() - 1;
         let mut unit = superblocks.unit(superblocks.position(block), row, rows);
         loop {
@@ -306,19 +344,47 @@ impl<S: Store> Space<S> {
         }
     }
 
+    /// Program units of a block in its mode.
+    pub(super) fn rows(&self, block: BlockId) -> u32 {
+        let slots = match self.array.mode(block) {
+            Mode::Slc => self.geometry.single_slots_per_block(),
+            _ => self.geometry.pages_per_block(),
+        };
+        slots / self.unit()
+    }
+
     /// A parity unit was programmed. Returns whether its superblock is complete now.
     pub(crate) fn program_parity(&mut self, ppn: Ppn) -> bool {
         self.array.program_without_data(ppn);
         self.counts.program[Source::Parity] += u64::from(self.unit());
         let block = self.geometry.block_of(ppn);
+        self.count_single(block, Source::Parity, self.unit());
         self.blocks.state(block) == State::Full && self.is_programmed(block)
     }
 
-    /// One command programs `pages` pages; missing ones are padding.
-    pub(crate) fn pad(&mut self, pages: u32, source: Source) {
-        let padding = u64::from(self.unit() - pages);
+    /// One command programs `pages` pages of a block; missing ones are padding.
+    pub(crate) fn pad(&mut self, block: BlockId, pages: u32, source: Source) {
+        let missing = self.unit() - pages;
+        let padding = u64::from(missing);
         self.counts.padding[source] += padding;
         self.counts.program[source] += padding;
+        if missing > 0 && self.cache.is_some() {
+            self.count_single(block, source, missing);
+            if self.array.mode(block) == Mode::Slc
+                && let Some(cache) = &mut self.cache
+            {
+                cache.counts.padding[source] += padding;
+            }
+        }
+    }
+
+    /// Slots were programmed in a block: they are counted if its cells hold one bit.
+    fn count_single(&mut self, block: BlockId, source: Source, slots: u32) {
+        if let Some(cache) = &mut self.cache
+            && self.array.mode(block) == Mode::Slc
+        {
+            cache.counts.program[source] += u64::from(slots);
+        }
     }
 
     /// The next slots of a partly written block that is not a frontier.
@@ -343,6 +409,7 @@ impl<S: Store> Space<S> {
             self.array.program(ppn, data);
         } else {
             self.array.program_slot(ppn, data);
+            self.count_single(block, source, 1);
         }
         self.counts.program[source] += 1;
         self.blocks.state(block) == State::Full && self.is_programmed(block)
@@ -369,6 +436,7 @@ impl<S: Store> Space<S> {
             self.array.program_along(ppn, data);
         } else {
             self.array.program_slot(ppn, data);
+            self.count_single(self.geometry.block_of(ppn), source, 1);
         }
         self.counts.program[source] += 1;
     }
@@ -388,6 +456,12 @@ impl<S: Store> Space<S> {
     #[inline]
     pub(crate) fn read(&mut self, ppn: Ppn, source: Source) -> S::Page {
         self.counts.read[source] += 1;
+        if !self.plain
+            && let Some(cache) = &mut self.cache
+            && self.array.mode(self.geometry.block_of(ppn)) == Mode::Slc
+        {
+            cache.counts.read[source] += 1;
+        }
         self.array.read(ppn)
     }
 
@@ -401,6 +475,11 @@ impl<S: Store> Space<S> {
 
     /// One block is erased.
     pub(crate) fn erase(&mut self, block: BlockId, mode: Mode, source: Source) {
+        if let Some(cache) = &mut self.cache
+            && self.array.mode(block) == Mode::Slc
+        {
+            cache.counts.erase[source] += self.geometry.flash_blocks_per_block();
+        }
         self.array.erase(block, mode);
         if self.ages && !self.geometry.superblocks().are_blocks() {
             let healed = std::mem::take(&mut self.healed);
@@ -424,7 +503,7 @@ impl<S: Store> Space<S> {
         self.counts.reprogram += 1;
         self.counts.reprogrammed_pages[source] +=
             self.geometry.flash_pages_per_page() * u64::from(pages);
-        self.plain = false;
+        (self.plain, self.alike) = (false, false);
         self.blocks.role[block] = role;
     }
 }

@@ -3,18 +3,21 @@
 //! possible writes. Space never asks a policy: its callers do.
 
 mod block;
+mod cache;
 mod check;
 mod life;
 mod plane;
 mod saved;
 
 pub use block::{Blocks, State};
+pub use cache::SingleCounts;
+pub(crate) use cache::{CacheBlocks, CacheDemand};
 pub use plane::RESERVE;
 pub use saved::{Damaged, seal};
 
 use crate::{Config, Counts, Pool, StreamId, StreamSpec};
 use kernel::BitSet;
-use nand::{Array, BlockId, Geometry, Layouts, Mode, PlaneId, Ppn, Store};
+use nand::{Array, BlockId, Each, Geometry, Layouts, Mode, PlaneId, Ppn, Store};
 use plane::PlaneColumns;
 
 /// The demands of a drive's policies on its space, asked once.
@@ -37,6 +40,8 @@ pub(crate) struct Demands {
     pub(crate) charged: bool,
     /// Pages without which the drive cannot hold its data and go on.
     pub(crate) pages: u64,
+    /// The SLC cache, if there is one.
+    pub(crate) cache: Option<CacheDemand>,
 }
 
 /// Blocks, planes and the array. Between two calls [`Space::check`] holds.
@@ -57,6 +62,10 @@ pub(crate) struct Space<S: Store> {
     worn: Vec<BlockId>,
     /// Every block is in full mode and always was: slots are pages.
     pub(crate) plain: bool,
+    /// Every free block has as many slots as any other.
+    alike: bool,
+    /// The blocks of the SLC cache, if there is one.
+    cache: Option<Box<CacheBlocks>>,
     /// The most slots that a block has or had. The valid pages of a victim may need as many.
     widest: u32,
     /// Planes with room for a host write, for each stream of those.
@@ -96,6 +105,10 @@ impl<S: Store> Space<S> {
             blocks: Blocks::new(&geometry, slots),
             planes: PlaneColumns::new(&geometry, &demands.streams),
             plain: demands.plain && demands.streams.iter().all(|s| s.mode == Mode::Full),
+            // Blocks of the cache are erased to full density.
+            alike: demands.plain
+                && demands.streams.iter().all(|s| matches!(s.mode, Mode::Full | Mode::Slc)),
+            cache: demands.cache.map(|demand| Box::new(CacheBlocks::new(demand, &geometry))),
             striped,
             parity_due: Vec::new(),
             worn: Vec::new(),
@@ -113,6 +126,7 @@ impl<S: Store> Space<S> {
             worn_out: false,
             counts: Counts::default(),
         };
+        space.set_own_apart();
         geometry.set_ids().for_each(|p| space.update_writable(p));
         space
     }
@@ -120,11 +134,19 @@ impl<S: Store> Space<S> {
     /// Counts, debts and wear are forgotten. Blocks age from now on, if they are to.
     pub(crate) fn restart(&mut self, ages: bool) {
         self.counts = Counts::default();
+        if let Some(cache) = &mut self.cache {
+            cache.counts = SingleCounts::default();
+        }
         self.array.reset_wear();
         self.freed = false;
         self.charged.fill(0);
         self.marked_bad.clear();
         self.ages = ages && self.endurance > 0;
+    }
+
+    /// The wear of a cycle in each mode.
+    pub(crate) fn set_cycle_wear(&mut self, wear: Each<Mode, u32>) {
+        self.array.set_cycle_wear(wear);
     }
 
     #[inline]
@@ -136,6 +158,11 @@ impl<S: Store> Space<S> {
     #[inline]
     pub(crate) fn free_blocks(&self, plane: PlaneId) -> usize {
         self.planes.each[self.geometry.superblocks().set_of(plane)].free.len()
+    }
+
+    /// The work on blocks with one bit in a cell, if there are any.
+    pub(crate) fn single_counts(&self) -> Option<&SingleCounts> {
+        self.cache.as_ref().map(|cache| &cache.counts)
     }
 
     fn stream_ids(&self) -> impl Iterator<Item = StreamId> + use<S> {

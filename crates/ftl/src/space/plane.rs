@@ -101,6 +101,9 @@ impl<S: Store> Space<S> {
                 writable.put(plane.as_u32() as usize, room);
             }
         }
+        if self.cache.is_some() {
+            self.update_cache_writable(plane);
+        }
     }
 
     /// Whether the plane can take a host write for a stream.
@@ -190,7 +193,7 @@ impl<S: Store> Space<S> {
     /// needs none and gives one back.
     pub(crate) fn lend_last(&mut self, plane: PlaneId, lends: bool) {
         let known = &mut self.planes.each[plane].lends_last;
-        if std::mem::replace(known, lends && self.plain) != *known {
+        if std::mem::replace(known, lends && self.alike) != *known {
             self.update_writable(plane);
         }
     }
@@ -200,7 +203,7 @@ impl<S: Store> Space<S> {
     #[inline]
     pub(crate) fn can_lend(&self, plane: PlaneId) -> bool {
         let free = &self.planes.each[plane].free;
-        if self.plain {
+        if self.alike {
             return free.len() > self.demands.reserve;
         }
         (0..free.len()).any(|at| self.can_lend_at(plane, at))
@@ -209,7 +212,7 @@ impl<S: Store> Space<S> {
     /// The same for the free block at index `at` of the plane's list.
     pub(super) fn can_lend_at(&self, plane: PlaneId, at: usize) -> bool {
         let free = &self.planes.each[plane].free;
-        if self.plain {
+        if self.alike {
             return free.len() > self.demands.reserve;
         }
         self.holds_victim(free.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, b)| *b))
@@ -218,7 +221,7 @@ impl<S: Store> Space<S> {
     /// Whether the plane's free blocks have slots for the valid pages of any victim.
     pub(crate) fn reserves(&self, plane: PlaneId) -> bool {
         let free = &self.planes.each[plane].free;
-        if self.plain {
+        if self.alike {
             return free.len() >= RESERVE;
         }
         self.holds_victim(free.iter().copied())
@@ -240,7 +243,7 @@ impl<S: Store> Space<S> {
     pub(crate) fn is_short(&self, plane: PlaneId, mark: u32) -> bool {
         let free = self.planes.each[plane].free.len();
         free < (mark as usize).max(self.demands.least) + self.kept(plane)
-            || (!self.plain && !self.can_lend(plane))
+            || (!self.alike && !self.can_lend(plane))
     }
 
     /// Free blocks of a plane that are kept for the read-disturb policy.
@@ -273,6 +276,13 @@ impl<S: Store> Space<S> {
     pub(crate) fn note_no_victim(&mut self, plane: PlaneId) {
         self.counts.no_victim += 1;
         self.planes.set_no_victim(plane, true);
+    }
+
+    /// A plane may have a victim. Returns whether it had none until now.
+    pub(crate) fn forget_no_victim(&mut self, plane: PlaneId) -> bool {
+        let had_none = self.has_no_victim(plane);
+        self.planes.set_no_victim(plane, false);
+        had_none
     }
 
     /// The plane that had no victim until now, if this block has something to gain.

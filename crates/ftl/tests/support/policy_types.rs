@@ -7,8 +7,8 @@ pub(crate) use policies::page_choice::in_order::InOrder;
 pub(crate) use policies::read_disturb::none::NoRefresh;
 pub(crate) use policies::throttle::none::NoThrottle;
 use policies::{
-    BuiltinWith, OrderPolicy, PlacementPolicy, PolicySet, SeparationPolicy, VictimPolicy,
-    WearPolicy,
+    BuiltinWith, OrderPolicy, PlacementPolicy, PolicySet, SeparationPolicy, SlcCachePolicy,
+    VictimPolicy, WearPolicy,
 };
 use std::marker::PhantomData;
 
@@ -28,6 +28,7 @@ where
     type ReadDisturb = R;
     type PageChoice = InOrder;
     type Coding = D;
+    type SlcCache = SlcCachePolicy;
     type Victim = VictimPolicy;
     type Separation = SeparationPolicy;
     type Placement = PlacementPolicy;
@@ -75,6 +76,7 @@ where
         read_disturb,
         page_choice: InOrder,
         coding,
+        slc_cache: p.slc_cache,
         victim: p.victim,
         separation: p.separation,
         placement: p.placement,

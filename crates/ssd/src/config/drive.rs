@@ -6,6 +6,7 @@ use super::keys::{
 };
 use super::scale::Scale;
 use kernel::{Bytes, Dur};
+use nand::{Each, Mode, ModeSpec};
 use policies::PolicySet;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -36,6 +37,8 @@ pub struct Drive {
     pub has_levels: bool,
     /// Energies of the operations, if the drive file gives them.
     pub energy: Option<nand::Energies>,
+    /// Blocks whose cells hold one bit, if the drive file has them.
+    pub single: Option<ModeSpec>,
     /// Pages that the drive exports.
     pub logical_pages: u32,
     /// (P − L) / L of physical and logical pages.
@@ -86,6 +89,12 @@ pub struct Drive {
 }
 
 impl Drive {
+    /// The times, energies, endurance and errors of every mode of its blocks.
+    pub fn modes(&self) -> Each<Mode, ModeSpec> {
+        let full = ModeSpec::full(self.timing.clone(), self.energy.clone());
+        ModeSpec::of_modes(&full, self.single.as_ref())
+    }
+
     /// Whether no policy moves data because of the cells. Such moves may happen when no request is
     /// inside.
     pub(crate) fn is_quiet(&self) -> bool {

@@ -79,6 +79,8 @@ settings! {
         pages: PagesSettings,
         /// How long the operations of the flash take.
         timing: TimingSettings => Policies,
+        /// Blocks of the SLC cache, whose cells hold one bit.
+        slc: Option<SlcSettings> => Run,
         /// Energy of the operations. Without it `energy_joules` in the results is null.
         energy: Option<EnergySettings> => Run,
         /// Endurance and the model of the cells.
@@ -230,6 +232,32 @@ settings! {
         /// Array time of reading a page written at this level, up to a minute. One value, or a
         /// list of one for each page type.
         read: ByPageType<OperationTime>,
+    }
+
+    /// Blocks whose cells hold one bit (SLC mode), on flash that can hold more. The SLC cache has such
+    /// blocks; a drive without one does not use these settings.
+    pub(crate) struct SlcSettings {
+        /// Array time of a page read, up to a minute.
+        read: OperationTime,
+        /// Array time of a page program, up to a minute.
+        program: OperationTime,
+        /// Time to erase such a block, up to a minute. By default that of `timing.erase`.
+        erase: Option<OperationTime>,
+        /// Program/erase cycles that a block endures with one bit in a cell, at least 1. By default
+        /// those of `reliability.endurance`. A cycle then wears a block by the quotient of the two.
+        endurance: Option<NonZeroU32>,
+        /// Energy of the operations; a drive with `energy` and an SLC cache has it.
+        energy: Option<SlcEnergySettings>,
+    }
+
+    /// Energy of the operations on blocks whose cells hold one bit. Transfers are those of `energy`.
+    pub(crate) struct SlcEnergySettings {
+        /// Sensing a page.
+        read: Energy,
+        /// Programming a page.
+        program: Energy,
+        /// Erasing a block.
+        erase: Energy,
     }
 
     /// Energy of the operations. A section without keys says nothing; one with keys has `read`,

@@ -153,7 +153,7 @@ struct Loader<'a> {
 
 /// Sections that another chip replaces even if it lacks them: they are optional, and those of the
 /// chip before would be wrong.
-const OF_THE_CHIP: [&str; 2] = ["energy", "pages"];
+const OF_THE_CHIP: [&str; 3] = ["energy", "pages", "slc"];
 
 impl Loader<'_> {
     fn text(&mut self, name: &str, body: &str, origin: Origin) -> Arc<Text> {

@@ -8,7 +8,7 @@ use super::error::{ConfigError, ConfigErrorKind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of, one_of};
 use super::keys::{
     Choices, EnergySettings, FdpSettings, File, Fraction, GcSettings, GeometrySettings,
-    PagesSettings, Reliability, WorkloadSettings,
+    PagesSettings, Reliability, TriggerField, WorkloadSettings,
 };
 use super::layers::{DRIVE, Merged, WAYS};
 use super::node::{Node, TomlTable};
@@ -17,7 +17,7 @@ use super::text::{Origin, Text, TextPlace};
 use super::times::spread;
 use ftl::HandleSpec;
 use kernel::Bytes;
-use nand::{Energies, Geometry, GeometryError, PageOrder, Shape, UnitSizes};
+use nand::{Energies, Geometry, GeometryError, ModeSpec, PageOrder, Shape, Timing, UnitSizes};
 use policies::external::Supplier;
 use policies::{Family, PolicyError, PolicySet};
 use serde_json::{Value as Json, json};
@@ -95,6 +95,7 @@ pub(crate) fn resolve(
     let mut scale = scale.flatten();
     work.spare(logical_pages, scale.as_ref(), policies.as_ref());
     work.copyback_by_stream(policies.as_ref());
+    work.slc_cache(policies.as_ref());
     if scale.is_some() {
         work.unscalable(policies.as_ref());
     }
@@ -105,6 +106,10 @@ pub(crate) fn resolve(
     let (geometry, logical_pages, policies) = (work.geometry?, logical_pages?, policies?);
     (file.buffer.size, file.buffer.units_per_die) = (Some(buffer_size?), None);
     let ((timing, soft_reads), reliability) = (timing?, reliability?);
+    if let Some(slc) = &mut file.slc {
+        slc.erase = slc.erase.or(Some(timing.erase));
+        slc.endurance = slc.endurance.or(Some(reliability.endurance).filter(|cycles| *cycles > 0));
+    }
 
     // The echo is the file with every value resolved, without settings that only describe how it
     // was written.
@@ -147,13 +152,12 @@ pub(crate) fn resolve(
         name,
         summary,
         geometry,
-        timing,
         soft_reads,
         channel_first: file.timing.bus.map_or(ChannelFirst::Commands, |bus| bus.first),
         suspend: file.timing.suspend,
         cache: file.timing.cache,
         has_levels: file.timing.levels.is_some() || file.timing.physics.is_some(),
-        energy: file.energy.map(|energy| Energies {
+        energy: file.energy.as_ref().map(|energy| Energies {
             read: spread(&energy.read),
             program: spread(&energy.program),
             erase: energy.erase,
@@ -161,6 +165,21 @@ pub(crate) fn resolve(
             transfer_in: energy.transfer_in,
             idle: energy.idle_power,
         }),
+        single: file.slc.map(|slc| {
+            let energy = file.energy.as_ref().zip(slc.energy).map(|(energy, slc)| Energies {
+                read: [slc.read; 4],
+                program: [slc.program; 4],
+                erase: slc.erase,
+                transfer_out: energy.transfer_out,
+                transfer_in: energy.transfer_in,
+                idle: energy.idle_power,
+            });
+            let erase = slc.erase.unwrap_or(timing.erase);
+            let rated = slc.endurance.unwrap_or(reliability.endurance).max(1);
+            let times = Timing::uniform(slc.read, slc.program, erase, timing.bus);
+            ModeSpec::single(times, energy, reliability.endurance.max(1), rated)
+        }),
+        timing,
         logical_pages,
         over_provisioning: (physical - logical) / logical,
         spare_factor: (physical - logical) / physical,
@@ -794,6 +813,50 @@ impl Work<'_> {
         }
     }
 
+    /// What an SLC cache needs, and does not go with.
+    fn slc_cache(&self, policies: Option<&PolicySet>) {
+        let (Some(policies), Some(geometry)) = (policies, self.geometry) else { return };
+        let (name, _) = policies.get(Family::SlcCache);
+        if policies.misfit(&geometry).is_some() || policies.cache(&geometry).is_none() {
+            return;
+        }
+        let own = "policies.slc-cache";
+        let fail = |why: &str, path: &str, label: &str| {
+            let message = format!("`slc-cache={name}` {why}");
+            self.fail(ConfigErrorKind::Conflict, message, &[(own, ""), (path, label)]);
+        };
+        if self.tree.at("slc").is_none() {
+            fail(
+                "needs the times of blocks whose cells hold one bit, and the drive has no `[slc]`",
+                "slc",
+                "such as { read = \"25us\", program = \"200us\" }",
+            );
+        } else if self.tree.at("energy").is_some() && self.tree.at("slc.energy").is_none() {
+            fail(
+                "needs the energies of such blocks on a drive with `[energy]`",
+                "energy",
+                "`slc.energy` is missing",
+            );
+        }
+        if self.get::<Model>("reliability.model") == Some(Model::On) {
+            fail(
+                "does not go with the model of the cells, which has no constants for blocks whose \
+                 cells hold one bit",
+                "reliability.model",
+                "must be \"off\"",
+            );
+        }
+        let trigger = self.get::<TriggerField>("ftl.gc.trigger");
+        if trigger.is_some_and(|begin| begin != GcTrigger::FreeBlocks) {
+            fail(
+                "does not go with collection by garbage: blocks of the cache hold less than others, \
+                 and are not garbage",
+                "ftl.gc.trigger",
+                "must be \"free-blocks\"",
+            );
+        }
+    }
+
     /// Settings whose results depend on how often a block is erased in an hour, which scaling changes.
     fn unscalable(&self, policies: Option<&PolicySet>) {
         let wears = "a block of a scaled drive is erased as many times more often in an hour";
@@ -884,6 +947,10 @@ impl Work<'_> {
         let set = match handles {
             Some(handles) => set.with_handles(handles),
             None => set,
+        };
+        let set = match self.get::<Fraction>("scale") {
+            Some(of) if of > 1 => set.with_scale(of),
+            _ => set,
         };
         if let Some(error) = self.geometry.and_then(|geometry| set.misfit(&geometry)) {
             self.policy_error(&error);

@@ -69,6 +69,9 @@ impl DeviceStats {
             self.attempts.values_mut().flatten().flatten(),
             other.attempts.values().flatten().flatten(),
         );
+        let (single, of) = (&mut self.single, &other.single);
+        take_off(single.sensed.values_mut(), of.sensed.values());
+        take_off(single.programmed.values_mut(), of.programmed.values());
         take_off(pages_mut(&mut self.sensed), pages(&other.sensed));
         take_off(pages_mut(&mut self.programmed), pages(&other.programmed));
     }

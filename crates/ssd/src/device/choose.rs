@@ -7,7 +7,7 @@ use crate::clock::{Actor, Clock};
 use crate::config::MultiPlane;
 use crate::ops::{NONE, Owner, PageOp};
 use kernel::{Idx, Prio};
-use nand::{BlockStates, DieId, OpKind, OpView, Operation, Ppn, Verb, Waited};
+use nand::{BlockStates, DieId, Mode, OpKind, OpView, Operation, Ppn, Verb, Waited};
 
 const IDLE: u8 = 1 << LaneId::Idle as u8;
 
@@ -248,7 +248,8 @@ impl Device {
         // block.
         let contested = (self.dies[die].mask & IDLE != 0 || self.mixes) && verb == Verb::Program;
         let mut last = op;
-        let (_, slot) = place(&self.ops[op]);
+        let (first, slot) = place(&self.ops[op]);
+        let single = states.mode(first) == Mode::Slc;
         let mut planes = plane_bit(&self.ops[op]);
         for _ in 1..geometry.flash().planes_per_die {
             let head = self.dies[die].lanes[lane].head;
@@ -264,7 +265,9 @@ impl Device {
             let (page, other) = (geometry.page_of(slot), geometry.page_of(at));
             let aligned = self.multi_plane == MultiPlane::Any || page == other;
             let overtakes = contested && states.next_page(block) != at;
-            if planes & bit != 0 || !aligned || overtakes {
+            // Pages with one bit in a cell and others are programmed in different ways.
+            let other_way = verb == Verb::Program && (states.mode(block) == Mode::Slc) != single;
+            if planes & bit != 0 || !aligned || overtakes || other_way {
                 break;
             }
             planes |= bit;

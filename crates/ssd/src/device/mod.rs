@@ -32,8 +32,8 @@ use crate::server::assert_within;
 use die::{PassedOver, Phase};
 use kernel::{BitSet, Dur, Idx, IndexVec, Time, TimeSum};
 use nand::{
-    Bus, Cause, ChannelId, Command, DieId, Each, FlashPages, Geometry, Layouts, Level, Source,
-    Timing, UnitSizes, Units, Verb,
+    Bus, Cause, ChannelId, Command, DieId, Each, FlashPages, Geometry, Layouts, Level, Mode,
+    ModeSpec, Source, Timing, UnitSizes, Units, Verb,
 };
 use register::Registers;
 use rustc_hash::FxHashSet;
@@ -42,6 +42,15 @@ use time::program_by_wear;
 
 /// Physical pages by source, by the level at which they are written, and by page type.
 pub type PageCounts = Each<Source, Each<Level, [u64; 4]>>;
+
+/// Pages of blocks whose cells hold one bit, by source.
+#[derive(Clone, Default, Debug)]
+pub struct SinglePages {
+    /// Pages sensed.
+    pub sensed: Each<Source, u64>,
+    /// Pages programmed.
+    pub programmed: Each<Source, u64>,
+}
 
 /// The work of dies and channels.
 #[derive(Clone, Default, Debug)]
@@ -56,6 +65,8 @@ pub struct DeviceStats {
     pub attempts: Each<Source, [[u64; 4]; 3]>,
     /// Pages programmed.
     pub programmed: PageCounts,
+    /// Pages of blocks whose cells hold one bit. `sensed` and `programmed` leave them out.
+    pub single: Box<SinglePages>,
     /// Mapping units of sensed pages that were not requested, and that no channel carried, by
     /// source.
     pub unsent: Each<Source, Units>,
@@ -81,7 +92,10 @@ pub(crate) struct Device {
     pub(crate) channels: IndexVec<ChannelId, Channel>,
     /// Dies that do nothing.
     pub(crate) idle: BitSet,
+    /// The times of blocks at full density.
     timing: Timing,
+    /// The times and errors of all modes.
+    modes: Box<Each<Mode, ModeSpec>>,
     /// The layout of slots in each mode.
     layouts: Layouts,
     /// A command reads and programs single pages, each is mapped as a whole, and its data go over
@@ -149,6 +163,10 @@ impl Device {
         let copyback = drive.ftl.copyback.is_some();
         let by_wear = program_by_wear(drive);
         let dies = geometry.dies();
+        let modes = drive.modes().map(|spec| {
+            let timing = if ideal { spec.timing.ideal() } else { spec.timing.clone() };
+            ModeSpec { timing, ..spec.clone() }
+        });
         let mut idle = BitSet::new(dies);
         (0..dies).for_each(|d| idle.set(d));
         Self {
@@ -157,16 +175,15 @@ impl Device {
             dies: IndexVec::filled(Die::new(), dies),
             channels: IndexVec::filled(Channel::default(), geometry.channels()),
             idle,
-            timing: if ideal { drive.timing.ideal() } else { drive.timing.clone() },
+            timing: modes[Mode::Full].timing.clone(),
+            modes: Box::new(modes),
             layouts: layouts.clone(),
             plain: geometry.units() == UnitSizes::PAGE && by_wear.is_none() && !copyback,
             copied_rber: vec![0.0; if copyback { dies } else { 0 }],
             data_first: drive.channel_first == ChannelFirst::Data,
             multi_plane: drive.ftl.multi_plane,
             mixes: mixes || geometry.superblocks().parity() > 0,
-            suspension: drive
-                .suspend
-                .map(|settings| Box::new(Suspension::new(settings, drive.timing.erase, dies))),
+            suspension: drive.suspend.map(|settings| Box::new(Suspension::new(settings, dies))),
             attends: drive.suspend.is_some() || drive.cache.is_some(),
             apart: drive.suspend.is_some() || drive.cache.is_some() || watches_waits,
             first_come,

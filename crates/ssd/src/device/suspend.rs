@@ -41,6 +41,8 @@ struct OfDie {
     end: Time,
     /// How often it was interrupted.
     times: u32,
+    /// The time in the array that it takes without interruptions.
+    whole: Dur,
     /// When it went on: the running command was interrupted before only if it began then.
     resumed: Option<Time>,
     /// A read has come while it could not be interrupted, and is to interrupt it as soon as it can.
@@ -55,6 +57,7 @@ impl OfDie {
         command: Command::new(Verb::Read, Source::Host, Dur::ZERO),
         end: Time::ZERO,
         times: 0,
+        whole: Dur::ZERO,
         resumed: None,
         asked: false,
         looked: false,
@@ -65,16 +68,11 @@ impl OfDie {
 pub(super) struct Suspension {
     settings: Suspend,
     dies: IndexVec<DieId, OfDie>,
-    /// Time of an erase from one instant at which it may be interrupted to the next; none: any instant.
-    erase_loop: Option<Dur>,
-    erase: Dur,
 }
 
 impl Suspension {
-    pub(super) fn new(settings: Suspend, erase: Dur, dies: usize) -> Self {
-        let erase_loop =
-            settings.erase_loops.map(|loops| (erase / u64::from(loops)).max(Dur::ns(1)));
-        Self { settings, dies: IndexVec::filled(OfDie::NONE, dies), erase_loop, erase }
+    pub(super) fn new(settings: Suspend, dies: usize) -> Self {
+        Self { settings, dies: IndexVec::filled(OfDie::NONE, dies) }
     }
 
     fn interrupts(&self, verb: Verb) -> bool {
@@ -143,8 +141,10 @@ impl Device {
         let from = Time::from_ns(end.as_ns() - command.array.as_ns());
         let resumed = s.dies[die].resumed == Some(self.dies[die].started);
         let mut at = if resumed { now.max(from + s.settings.min_progress) } else { now.max(from) };
-        if let (Verb::Erase, Some(length)) = (command.verb, s.erase_loop) {
-            let done = s.erase - command.array;
+        if let (Verb::Erase, Some(loops)) = (command.verb, s.settings.erase_loops) {
+            let whole = if resumed { s.dies[die].whole } else { command.array };
+            let length = (whole / u64::from(loops)).max(Dur::ns(1));
+            let done = whole - command.array;
             let loops = (done + (at - from)).as_ns().div_ceil(length.as_ns());
             at = from + (length * loops - done);
         }
@@ -169,13 +169,15 @@ impl Device {
         let Some(s) = &mut self.suspension else { unreachable!("there is") };
         let (of, d, now) = (&mut s.dies[die], &mut self.dies[die], clock.now);
         let (op, command, left) = (d.running, d.command, of.end - now);
-        let before = if of.resumed == Some(d.started) { of.times } else { 0 };
+        let resumed = of.resumed == Some(d.started);
+        let (before, whole) = if resumed { (of.times, of.whole) } else { (0, command.array) };
         let ran = d.close(now);
         let done = command.array - left;
         *of = OfDie {
             op,
             command: Command::new(command.verb, command.source, left),
             times: before + 1,
+            whole,
             ..OfDie::NONE
         };
         d.running = NONE;

@@ -8,9 +8,15 @@ use crate::ops::{NONE, Owner, PageOp};
 use kernel::{Dur, Idx, Time};
 use nand::physics::program_time_factor;
 use nand::{
-    BlockStates, Command, FlashPages, Level, Mode, Operation, PageRange, Ppn, Route, Slots, Source,
-    UnitSizes, Units, Verb,
+    BlockStates, Command, Each, ErrorModel, FlashPages, Level, Mode, ModeSpec, Operation,
+    PageRange, Ppn, Route, Slots, Source, Timing, UnitSizes, Units, Verb,
 };
+
+/// The times of a mode. Those of full density need no second look-up.
+#[inline]
+fn times_of<'a>(full: &'a Timing, modes: &'a Each<Mode, ModeSpec>, mode: Mode) -> &'a Timing {
+    if mode == Mode::Full { full } else { &modes[mode].timing }
+}
 
 impl Device {
     /// The same as [`Device::command`] for one page that is one mapping unit: most commands of most
@@ -50,7 +56,13 @@ impl Device {
             }
             Verb::Read => self.read(op, source, now),
             Verb::Program => self.program(states, op, source),
-            Verb::Erase => Command::new(verb, source, self.timing.erase),
+            Verb::Erase => {
+                // The operation has the mode that follows; the one until now decides.
+                let block = slots.map(|slots| self.geometry.block_of(slots.first));
+                let mode = block.map_or(Mode::Full, |block| states.mode(block));
+                let erase = times_of(&self.timing, &self.modes, mode).erase;
+                Command::new(verb, source, erase)
+            }
             Verb::Reprogram => {
                 let wordlines = slots.map_or(0, Slots::count);
                 let time = self.reprogram_time(source, wordlines.into(), known.into());
@@ -88,16 +100,23 @@ impl Device {
             let (units, (planes, whole)) = (asked.units(), asked.planes());
             self.stats.read_by_level[level] += u64::from(planes);
             let pages = slots.map(|slots| self.read_pages(slots.first, mode));
+            let timing = times_of(&self.timing, &self.modes, mode);
+            let single = mode == Mode::Slc;
             let sensed = &mut self.stats.sensed[source][level];
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
-                sensed[page_type] += u64::from(planes);
+                let sensed = if single {
+                    &mut self.stats.single.sensed[source]
+                } else {
+                    &mut sensed[page_type]
+                };
+                *sensed += u64::from(planes);
                 self.stats.unsent[source] +=
                     Units::new(u64::from(planes * per_page - units * across));
                 time += if whole {
-                    self.timing.read(level, page_type)
+                    timing.read(level, page_type)
                 } else {
-                    self.timing.read_part(level, page_type)
+                    timing.read_part(level, page_type)
                 };
                 out += units;
             };
@@ -127,7 +146,7 @@ impl Device {
         if let Some(cells) = &mut self.cells {
             let (block, page_type) =
                 (self.geometry.block_of(slot), self.geometry.type_of_page(page));
-            let guarded = mode == Mode::LowDensity;
+            let guarded = self.modes[mode].errors == ErrorModel::Guarded;
             let target = Target { slot, block, page_type, level, guarded, units: 1 };
             self.copied_rber[self.geometry.die_of(block).index()] = cells.sense(&target, now);
         }
@@ -156,7 +175,7 @@ impl Device {
                 if !std::mem::replace(&mut begun, true) {
                     cells.begin(self.geometry.die_of(block), op);
                 }
-                let guarded = mode == Mode::LowDensity;
+                let guarded = self.modes[mode].errors == ErrorModel::Guarded;
                 let failed = cells.counts().uncorrectable[source];
                 let mut sensed = Sensed::default();
                 for page in pages.iter() {
@@ -238,9 +257,15 @@ impl Device {
                 let mut time = Dur::ZERO;
                 for page in first..first + pages {
                     let page_type = self.geometry.type_of_page(page);
-                    time += self.program_time(page_type, level, source);
+                    time += self.program_time(page_type, mode, level, source);
                 }
                 (time, Dur::ZERO, unit)
+            } else if mode == Mode::Slc {
+                // As many wordlines one after the other.
+                let planes = self.geometry.flash_pages_per_page().get();
+                self.stats.single.programmed[source] += planes * u64::from(pages);
+                let each = self.modes[mode].timing.program(level, 0);
+                (each * u64::from(pages), Dur::ZERO, unit)
             } else {
                 self.slot_time(slot, mode, level, source)
             };
@@ -271,9 +296,13 @@ impl Device {
 
     /// Array time of programming a page of a type, in planes that work together.
     #[inline]
-    fn program_time(&mut self, page_type: usize, level: Level, source: Source) -> Dur {
+    fn program_time(&mut self, page_type: usize, mode: Mode, level: Level, source: Source) -> Dur {
         let planes = self.geometry.flash_pages_per_page().get();
-        self.page_time(page_type, level, source, planes)
+        if mode == Mode::Full {
+            return self.page_time(page_type, level, source, planes);
+        }
+        self.stats.programmed[source][level][page_type] += planes;
+        self.modes[mode].timing.program(level, page_type)
     }
 
     /// The same, in `planes` planes.
@@ -298,11 +327,11 @@ impl Device {
         let (mut time, mut before) = (Dur::ZERO, Dur::ZERO);
         for page in pages.iter() {
             let page_type = self.geometry.type_of_page(page);
-            time += self.program_time(page_type, level, source);
+            time += self.program_time(page_type, mode, level, source);
             if mode == Mode::Wom2 {
                 self.stats.read_by_level[level] += 1;
                 self.stats.sensed[source][level][page_type] += 1;
-                before += self.timing.read(level, page_type);
+                before += self.modes[mode].timing.read(level, page_type);
             }
         }
         (time, before, pages.count * self.geometry.slots_per_page())

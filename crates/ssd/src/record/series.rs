@@ -45,6 +45,8 @@ struct Sample {
     reprogrammed: u64,
     stalled: u64,
     free_blocks: u64,
+    /// Pages of the SLC cache that were written; `u64::MAX` without one.
+    cached: u64,
 }
 
 /// The series so far.
@@ -107,6 +109,7 @@ impl SeriesRows {
                 .plane_ids()
                 .map(|plane| ftl.free_blocks(plane) as u64)
                 .sum(),
+            cached: ftl.cache_fill().map_or(u64::MAX, |(used, _)| used),
         });
     }
 
@@ -190,6 +193,7 @@ impl SeriesRows {
             rows.count("flash_reprogram_pages", |s| s.reprogrammed),
             rows.count("stalled_writes", |s| s.stalled),
             rows.u64("free_blocks", |_, to| to.free_blocks),
+            rows.u64("slc_cache_pages", |_, to| to.cached).optional(),
         ]);
         columns
     }

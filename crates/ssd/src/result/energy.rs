@@ -4,7 +4,7 @@ use crate::config::Drive;
 use crate::device::{CellCounts, DeviceStats};
 use ftl::Counts;
 use kernel::{Energy, TimeSum};
-use nand::{Each, Energies, Level, Source, Timing, Units};
+use nand::{Each, Energies, FlashBlocks, Level, Source, Timing, Units};
 
 /// Joules of a run, by operation, source and page type.
 #[derive(Default)]
@@ -32,13 +32,14 @@ impl EnergyUse {
     /// do: each die counts for its share of the chip's idle power.
     pub(crate) fn of(
         drive: &Drive,
-        counts: &Counts,
+        (counts, erased_single): (&Counts, &Each<Source, FlashBlocks>),
         stats: &DeviceStats,
         reads: Option<&CellCounts>,
         span_seconds: f64,
     ) -> Option<Self> {
         let energy = drive.energy.as_ref()?;
         let (timing, geometry) = (&drive.timing, &drive.geometry);
+        let single = drive.single.as_ref().and_then(|single| single.energy.as_ref());
         let mut used = Self::default();
         for source in Source::ALL {
             let mut pages = 0;
@@ -47,6 +48,14 @@ impl EnergyUse {
                 let joules = n as f64 * each;
                 used.read += joules;
                 used.read_by_type[page_type] += joules;
+                used.by_source[source] += joules;
+            }
+            if let Some(single) = single {
+                let n = stats.single.sensed[source];
+                pages += n;
+                let joules = n as f64 * single.read[0].as_joules();
+                used.read += joules;
+                used.read_by_type[0] += joules;
                 used.by_source[source] += joules;
             }
             let sent = pages as f64 - geometry.pages_of(stats.unsent[source]);
@@ -61,6 +70,14 @@ impl EnergyUse {
                 used.program_by_type[page_type] += joules;
                 used.by_source[source] += joules;
             }
+            if let Some(single) = single {
+                let n = stats.single.programmed[source];
+                pages += n;
+                let joules = n as f64 * single.program[0].as_joules();
+                used.program += joules;
+                used.program_by_type[0] += joules;
+                used.by_source[source] += joules;
+            }
             let taken_in = pages as f64 - stats.stayed[source].as_f64();
             used.transfer(source, taken_in, energy.transfer_in);
         }
@@ -69,7 +86,10 @@ impl EnergyUse {
             used.transfer(source, geometry.pages_of(Units::new(*units)), energy.transfer_out);
         }
         for source in Source::ALL {
-            let joules = counts.erase[source].as_f64() * energy.erase.as_joules();
+            let of_single = erased_single[source].as_f64();
+            let each = single.map_or(0.0, |single| single.erase.as_joules());
+            let joules = (counts.erase[source].as_f64() - of_single) * energy.erase.as_joules()
+                + of_single * each;
             used.erase += joules;
             used.by_source[source] += joules;
         }

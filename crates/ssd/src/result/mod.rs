@@ -93,7 +93,9 @@ pub(crate) fn report<K: PolicyTypes>(
     sim.ftl_mut().policies.each(|policy| counters.push(policy.counters()));
     counters.push(sim.arbiter_counters());
     let reads = sim.cells().map(Cells::counts);
-    let energy = EnergyUse::of(drive, &counts, sim.device_stats(), reads, sim.now().as_secs_f64());
+    let single = sim.ftl().cache_counts(sim.now()).map(|(_, single)| single.erase);
+    let erases = (&counts, &single.unwrap_or_default());
+    let energy = EnergyUse::of(drive, erases, sim.device_stats(), reads, sim.now().as_secs_f64());
     let evidence = Evidence {
         drive,
         about,

@@ -113,7 +113,7 @@ pub(crate) struct FamilyNames;
 impl ListOfNames for FamilyNames {
     fn list() -> NameList {
         let name = |family: Family| NameDecl {
-            since: Since::unless(family != Family::Arbitration),
+            since: Since::unless(!matches!(family, Family::Arbitration | Family::SlcCache)),
             ..NameDecl::new(family.name(), family.question())
         };
         NameList { of: "family", names: Family::ALL.into_iter().map(name).collect() }

@@ -153,8 +153,8 @@ impl Waits {
         self.space.front().copied()
     }
 
-    /// The first of them has its slot: it waited for garbage collection.
-    pub(crate) fn release_first_for_space(&mut self, ops: &mut Ops, now: Time) {
+    /// The first of them has its slot: it waited for the work of `source`.
+    pub(crate) fn release_first_for_space(&mut self, ops: &mut Ops, source: Source, now: Time) {
         let op = self.space.pop_front().expect("it was the first");
         let since = ops[op].since;
         self.stats.space_longest = self.stats.space_longest.max((now - since).as_ns());
@@ -162,7 +162,7 @@ impl Waits {
         while at != NONE {
             let o = &mut ops[at];
             o.since = since;
-            o.end_wait(Source::Gc, now);
+            o.end_wait(source, now);
             self.space_operations -= 1;
             if let (Some(pages), Some(lpn)) = (&mut self.space_pages, o.lpn)
                 && let Some(writes) = pages.get_mut(&lpn)

@@ -92,7 +92,8 @@ impl<K: PolicyTypes> Sim<K> {
             if !self.try_place(op, self.lpn_of(op)) {
                 return;
             }
-            self.waits.release_first_for_space(&mut self.device.ops, self.clock.now);
+            let source = self.ftl.makes_space();
+            self.waits.release_first_for_space(&mut self.device.ops, source, self.clock.now);
         }
     }
 

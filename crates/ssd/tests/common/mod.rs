@@ -211,8 +211,8 @@ pub(crate) struct Class {
     pub(crate) min: u64,
     pub(crate) max: u64,
     pub(crate) throttle: f64,
-    /// Behind the host, garbage collection, wear, refresh, re-writes, the map.
-    pub(crate) queue: [f64; 7],
+    /// Behind the host, garbage collection, wear, refresh, re-writes, the map, parity, folding.
+    pub(crate) queue: [f64; 8],
     pub(crate) bus: f64,
     pub(crate) array: f64,
     /// Correcting errors: 0 without the model of the cells.
@@ -249,7 +249,7 @@ impl Class {
             sum.round() as u64
         };
         let [host, gc, others @ ..] = self.queue;
-        assert_eq!(others, [0.0; 5]);
+        assert_eq!(others, [0.0; 6]);
         (whole(self.mean), whole(host), whole(gc), whole(self.bus), whole(self.array))
     }
 }
@@ -267,7 +267,7 @@ pub(crate) fn class_of(value: &Value, class: &str) -> Class {
         min: count(&latency["min"]),
         max: count(&latency["max"]),
         throttle: number(&delay["throttle"]),
-        queue: ["host", "gc", "wear", "refresh", "rewrite", "map", "parity"]
+        queue: ["host", "gc", "wear", "refresh", "rewrite", "map", "parity", "fold"]
             .map(|source| number(&delay["queue"][source])),
         bus: number(&delay["bus"]),
         array: number(&delay["array"]),

@@ -419,7 +419,7 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.count_moved(*from, to);
             }
         }
-        self.space.pad(flushed.len() as u32, tag.source);
+        self.space.pad(self.space.geometry.block_of(to), flushed.len() as u32, tag.source);
         self.unit_done(to, flushed.drain(..).map(|(lpn, _, data)| (lpn, data)), tag, now);
         self.jobs.get_mut(id).buffer.flushed = flushed;
     }

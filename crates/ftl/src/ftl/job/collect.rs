@@ -74,6 +74,20 @@ impl<K: PolicyTypes> Ftl<K> {
                 self.jobs.get_mut(id).task = Task::Collect(Collect::Choose);
                 return Some(self.give_way(id));
             }
+            if self.answers.caches
+                && let Some(fold) = self.choose_fold(id, now)
+            {
+                return self.fold(id, fold, now);
+            }
+        }
+        if self.wants_victim(id) {
+            if tag.source == Source::Fold {
+                if self.jobs.get(id).buffer.has_unfinished() {
+                    return self.pad_buffered(id, now);
+                }
+                self.jobs.set_tag(id, Tag { prio: tag.prio, ..Tag::gc_for(Source::Host) });
+            }
+            let tag = self.jobs.get(id).tag;
             let protects = self.reads.are_counted() || self.answers.separation.protects;
             let unprotected = protects.then(|| self.choose_unprotected(plane, tag, now)).flatten();
             let at = plane.as_u32() as usize;
@@ -107,11 +121,37 @@ impl<K: PolicyTypes> Ftl<K> {
             let view = FtlView::of(&self.space, &self.map, &self.reads);
             self.policies.read_disturb.on_reclaim(&view, victim, tag)
         };
-        let (valid, gain) = (self.space.blocks.valid(victim), self.space.blocks.gain(victim));
+        let tag = self.jobs.get(id).tag;
         let needed_by = self.space.needed_by(tag.demand, victim);
         if self.answers.separation.follows {
             self.note_block(victim, false);
         }
+        self.empty(id, victim, dest, needed_by);
+        None
+    }
+
+    /// A collector folds a block of the cache. Pages of a victim before, or of a block that takes
+    /// other space, are programmed first. `None`: it has the block.
+    #[cold]
+    fn fold(&mut self, id: JobId, block: BlockId, now: Time) -> Option<Next> {
+        let job = self.jobs.get(id);
+        let tag = Tag { prio: job.tag.prio, ..Tag::of(Source::Fold) };
+        let other = job.tag.source != Source::Fold
+            || self.space.folds_own(job.plane) != self.space.is_own(block);
+        if other && job.buffer.has_unfinished() {
+            return self.pad_buffered(id, now);
+        }
+        self.jobs.set_tag(id, tag);
+        self.count_fold();
+        self.space.begin_fold(block);
+        self.empty(id, block, Dest::MOVES, Source::Fold);
+        None
+    }
+
+    /// A collector begins to empty a block.
+    fn empty(&mut self, id: JobId, victim: BlockId, dest: Dest, needed_by: Source) {
+        let plane = self.jobs.get(id).plane;
+        let (valid, gain) = (self.space.blocks.valid(victim), self.space.blocks.gain(victim));
         let pages = self.begin_reclaim(victim, dest, needed_by);
         let job = self.jobs.get(id);
         // Pages of the victim before wait for some of this one: it may be given back after them.
@@ -126,20 +166,27 @@ impl<K: PolicyTypes> Ftl<K> {
             self.jobs.pace.begin(plane, valid, gain);
             self.plan_pace(plane);
         }
-        None
     }
 
-    /// Whether a collector goes on with another victim.
-    pub(super) fn wants_more(&self, id: JobId) -> bool {
+    /// Whether a collector takes a victim: its plane is short of blocks, or has too much garbage.
+    fn wants_victim(&self, id: JobId) -> bool {
         let plane = self.jobs.get(id).plane.as_u32() as usize;
         self.is_short_of_blocks(id)
             || (self.answers.garbage > 0.0 && self.jobs.garbage_due.get(plane))
     }
 
+    /// Whether a collector goes on with another victim.
+    pub(super) fn wants_more(&self, id: JobId) -> bool {
+        self.wants_victim(id) || self.answers.caches && self.wants_fold(id)
+    }
+
     /// Whether its plane has too few free blocks.
-    fn is_short_of_blocks(&self, id: JobId) -> bool {
+    pub(crate) fn is_short_of_blocks(&self, id: JobId) -> bool {
         let (job, gc) = (self.jobs.get(id), self.config.gc);
         let target = if job.background { gc.background_stop.max(gc.stop) } else { gc.stop };
+        // Folding in idle time does not begin collection that would not begin by itself.
+        let idle_fold = job.background && job.tag.source == Source::Fold;
+        let target = if idle_fold { gc.background_stop.max(gc.start) } else { target };
         self.space.is_short(job.plane, target)
     }
 
@@ -243,6 +290,7 @@ impl<K: PolicyTypes> Ftl<K> {
         let job = self.jobs.get(id);
         let member = job.crew.of.is_some();
         (matches!(job.task, Task::Collect(_)) || member)
+            && job.tag.source != Source::Fold
             && (!member || job.tag.source == Source::Gc)
     }
 

@@ -151,6 +151,19 @@ impl<D> Jobs<D> {
         &mut self.running[id.as_u32() as usize]
     }
 
+    /// A collector turns from collection to folding, or back.
+    pub(super) fn set_tag(&mut self, id: JobId, tag: Tag) {
+        let job = self.get_mut(id);
+        let (plane, before) = (job.plane, std::mem::replace(&mut job.tag, tag));
+        self.working[plane][before.source] -= 1;
+        self.working[plane][tag.source] += 1;
+    }
+
+    /// The collector of a plane, if one runs.
+    pub(crate) fn collector_of(&self, plane: PlaneId) -> Option<JobId> {
+        self.collectors[plane]
+    }
+
     /// Whether one works in the plane for `source`.
     pub(super) fn at_work(&self, plane: PlaneId, source: Source) -> bool {
         self.working[plane][source] > 0
@@ -251,7 +264,7 @@ impl<D> Jobs<D> {
             let gives_way = job.crew.of.is_some() && job.background;
             if gives_way && job.plane != plane {
                 self.giving_way.push(id);
-            } else if gives_way && job.tag.source == Source::Gc {
+            } else if gives_way && job.tag.reclaims() {
                 job.background = false;
                 if !job.waits {
                     self.promoted.push(id);
@@ -376,7 +389,19 @@ impl<K: PolicyTypes> Ftl<K> {
     /// background jobs of policies, then garbage collection ahead of need.
     #[inline(never)] // or its registers are saved whenever a die looks for work
     pub fn idle_job(&mut self, die: DieId) -> Option<JobId> {
-        self.idle_rewrite(die).or_else(|| self.jobs.take_idle(die)).or_else(|| self.idle_gc(die))
+        let work = self.idle_rewrite(die).or_else(|| self.jobs.take_idle(die));
+        work.or_else(|| self.idle_gc(die)).or_else(|| self.idle_fold(die))
+    }
+
+    fn idle_fold(&mut self, die: DieId) -> Option<JobId> {
+        if !self.answers.caches {
+            return None;
+        }
+        let geometry = self.space.geometry;
+        let planes = (0..geometry.planes_per_die() as u32)
+            .map(|index| geometry.superblocks().set_of(geometry.plane_in(die, index)));
+        let plane = self.plane_to_fold(planes)?;
+        Some(self.jobs.add_collector(plane, Tag::of(Source::Fold), true))
     }
 
     fn idle_rewrite(&mut self, die: DieId) -> Option<JobId> {

@@ -193,6 +193,11 @@ impl<D> Job<D> {
         self.task.pages().map(|pages| geometry.superblock_of(pages.block)).or(lead)
     }
 
+    /// The plane that it works for, or the set of planes.
+    pub(crate) fn plane(&self) -> PlaneId {
+        self.plane
+    }
+
     /// Whether its first operation is known before its turn comes. It then stands among the
     /// operations of its die, which keep the order of the pages of a block.
     pub fn is_decided(&self) -> bool {
@@ -510,9 +515,7 @@ impl<K: PolicyTypes> Ftl<K> {
         if let Some((ppn, ..)) = self.allocate(plane, stream, lpn, tag, now) {
             return Some(ppn);
         }
-        if tag.source == Source::Gc
-            && (stream != StreamId::GC || self.answers.separation.asks_moves)
-        {
+        if tag.reclaims() && (stream != StreamId::GC || self.answers.separation.asks_moves) {
             return self.place_elsewhere(plane, lpn, stream, tag, now);
         }
         // The plane is full. Reclaiming always has its reserve; anything else may go elsewhere,
@@ -551,6 +554,9 @@ impl<K: PolicyTypes> Ftl<K> {
     /// A block that a job had taken is a candidate again.
     fn give_back(&mut self, block: BlockId) {
         let block = self.space.geometry.superblock_of(block);
+        if self.space.is_cached(block) {
+            return self.space.return_fold(block);
+        }
         self.space.blocks.end_move(block);
         self.note_victim(block);
     }

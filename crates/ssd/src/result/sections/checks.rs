@@ -63,14 +63,19 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     };
     law(stats.generated == stats.served + inside, "requests generated = served");
     law(mapped == valid, "pages mapped = pages valid");
-    let plain = ftl.slots_are_pages()
+    let single = ftl.cache_counts(sim.now()).map(|(_, single)| single.erase.total());
+    let plain = (ftl.slots_are_pages() || single.is_some())
         && counts.second_lives == 0
         && counts.skipped == 0
         && counts.sealed == 0;
     if !ended {
         let beside = counts.padding.total() + parity;
         law(programs == moves + beside, "programs = host pages + moves + padding + parity");
-        let erased = ftl.geometry().units_in_blocks(counts.erase.total()).get();
+        let geometry = ftl.geometry();
+        let single = single.unwrap_or_default();
+        let of_single = single.get() / geometry.flash_blocks_per_block().get()
+            * u64::from(geometry.single_slots_per_block());
+        let erased = geometry.units_in_blocks(counts.erase.total() - single).get() + of_single;
         let used = e.used_before + programs;
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
     }

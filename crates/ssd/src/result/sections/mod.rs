@@ -68,6 +68,7 @@ sections! {
     scale,
     buffer,
     fdp,
+    slc_cache,
     energy_joules,
     energy_split,
     lifetime,

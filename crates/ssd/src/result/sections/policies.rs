@@ -103,6 +103,13 @@ fn counted<K: PolicyTypes>(e: &Evidence<'_, K>, family: Family, name: &str) -> M
             put("reprogrammed_blocks", counts.reprogram);
             put("sealed_slots", counts.sealed);
         }
+        Family::SlcCache => {
+            if let Some((cache, _)) = e.sim.ftl().cache_counts(e.sim.now()) {
+                put("cached_pages", cache.cached);
+                put("direct_pages", cache.direct);
+                put("folds", cache.folds);
+            }
+        }
         Family::Throttle
         | Family::ReadDisturb
         | Family::Separation

@@ -1,0 +1,266 @@
+//! The SLC cache: which writes of the host go there, and when a collector folds its blocks.
+//!
+//! A write goes to a plane whose cache has room, as long as there is one. Otherwise the policy
+//! decides ([`WhenFull`]). The collector of a plane also folds: it moves the pages of a complete
+//! block to blocks at full density, as it moves those of a victim, and erases the block. One job
+//! does both, so the two never share the reserve of collection. It folds
+//!
+//! * when the plane is short of free blocks and folding a block of the shared pool gains as much as
+//!   any victim does,
+//! * when the cache cannot open another block, if it folds under pressure,
+//! * when a die has nothing else to do, if it folds in idle time.
+//!
+//! Before the run nothing is cached: a drive begins as if it had rested until its cache was folded.
+
+use super::job::JobId;
+use crate::space::CacheDemand;
+use crate::{
+    Ftl, FtlView, HostTag, Load, Lpn, Placement, PlaneView, PolicyTypes, SingleCounts, SlcCache,
+    StreamId, StreamSpec, Waiting, WhenFull,
+};
+use kernel::{BitSet, Prio, Time, TimeSum};
+use nand::{BlockId, Geometry, Mode, PlaneId, Ppn, Source, Tag};
+
+/// The use of a cache since the run began.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct CacheCounts {
+    /// Host pages that were written to the cache.
+    pub cached: u64,
+    /// Host pages that were not, for want of room.
+    pub direct: u64,
+    /// How often a write found no room, after one had found some.
+    pub filled: u64,
+    /// How long the cache had no room, from the first write that found none to the next that found
+    /// some.
+    pub full: TimeSum,
+    /// Superblocks of the cache that were folded, or blocks where each is alone.
+    pub folds: u64,
+}
+
+/// The SLC cache of a drive.
+pub(crate) struct Cache {
+    demand: CacheDemand,
+    /// Writes go around it until it is empty.
+    around: bool,
+    /// Since when it has had no room.
+    full_since: Option<Time>,
+    counts: CacheCounts,
+}
+
+/// The place of a write on a drive with a cache.
+pub(crate) enum Cached {
+    /// Its slots are in the cache.
+    Given(Option<(Ppn, BlockId, u32)>),
+    /// It is programmed at full density.
+    Direct,
+}
+
+impl Cache {
+    pub(super) fn new(demand: CacheDemand) -> Self {
+        Self { demand, around: false, full_since: None, counts: CacheCounts::default() }
+    }
+
+    /// Adds the stream of a cache to those of a drive.
+    pub(super) fn add_stream(
+        policy: &impl SlcCache,
+        streams: &mut Vec<StreamSpec>,
+        geometry: &Geometry,
+        mark: u32,
+    ) -> Option<CacheDemand> {
+        let spec = policy.cache(geometry)?;
+        let pick = streams[StreamId::HOST.index()].pick;
+        let stream = StreamId(streams.len() as u8);
+        streams.push(StreamSpec { mode: Mode::Slc, pick, ..StreamSpec::REGULAR });
+        Some(CacheDemand { spec, stream, mark: mark as usize })
+    }
+
+    pub(super) fn begin_run(&mut self) {
+        *self = Self::new(self.demand);
+    }
+}
+
+impl<K: PolicyTypes> Ftl<K> {
+    /// Whether the drive has a cache.
+    pub fn has_cache(&self) -> bool {
+        self.cache.is_some()
+    }
+
+    /// From now on writes go to the cache. A run begins with it ([`Ftl::begin_run`]).
+    pub fn use_cache(&mut self) {
+        self.answers.caches = self.cache.is_some();
+        let folds = self.cache.as_ref().is_some_and(|cache| cache.demand.spec.fold.idle);
+        self.answers.idle |= folds;
+    }
+
+    /// The use of the cache until `now`, and the work on its blocks; `None`: there is none.
+    pub fn cache_counts(&self, now: Time) -> Option<(CacheCounts, SingleCounts)> {
+        let cache = self.cache.as_ref()?;
+        let mut counts = cache.counts;
+        if let Some(since) = cache.full_since {
+            counts.full += TimeSum::from(now - since);
+        }
+        Some((counts, *self.space.single_counts()?))
+    }
+
+    /// Slots of the cache that data were written to, and all slots for which it has blocks now;
+    /// `None`: there is none.
+    pub fn cache_fill(&self) -> Option<(u64, u64)> {
+        self.space.cache_fill()
+    }
+
+    /// Slots of the cache that hold valid pages. Looks at every block.
+    pub fn cached_pages(&self) -> u64 {
+        self.space.cached_valid()
+    }
+
+    /// The source whose work makes space for writes that wait for some.
+    pub fn makes_space(&self) -> Source {
+        let waits = |cache: &Cache| cache.demand.spec.full == WhenFull::Wait;
+        if self.cache.as_deref().is_some_and(waits) { Source::Fold } else { Source::Gc }
+    }
+
+    /// A write of the host asks for slots on a drive with a cache.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn place_cached(
+        &mut self,
+        (lpn, pages): (Lpn, u32),
+        host: HostTag,
+        waiting: &Waiting,
+        idle: &BitSet,
+        now: Time,
+    ) -> Cached {
+        let Some(cache) = &mut self.cache else { return Cached::Direct };
+        let CacheDemand { stream, spec, .. } = cache.demand;
+        if cache.around && self.space.cache_is_empty() {
+            cache.around = false;
+        }
+        let prio = host.prio;
+        if !cache.around
+            && let Some(writable) = self.space.cache_writable()
+        {
+            let geometry = &self.space.geometry;
+            let load = Load { geometry, writable, waiting, idle };
+            if let Some(plane) = self.policies.placement.place(&load, lpn, prio) {
+                let plane = self.space.geometry.superblocks().set_of(plane);
+                let tag = Tag { prio, ..Tag::of(Source::Host) };
+                let given = self.allocate(plane, stream, lpn, tag, now);
+                assert!(given.is_some(), "plane {plane} was noted to have room in its cache");
+                if let Some(cache) = &mut self.cache {
+                    cache.counts.cached += u64::from(pages);
+                    if let Some(since) = cache.full_since.take() {
+                        cache.counts.full += TimeSum::from(now - since);
+                    }
+                }
+                return Cached::Given(given);
+            }
+        }
+        let Some(cache) = &mut self.cache else { return Cached::Direct };
+        if cache.full_since.is_none() {
+            cache.full_since = Some(now);
+            cache.counts.filled += 1;
+        }
+        match spec.full {
+            WhenFull::Direct => Cached::Direct,
+            WhenFull::Around => {
+                cache.around = true;
+                Cached::Direct
+            }
+            WhenFull::Wait => {
+                self.jobs.await_space(None);
+                Cached::Given(None)
+            }
+        }
+    }
+
+    /// Pages of the host were programmed at full density on a drive with a cache.
+    #[cold]
+    pub(super) fn note_direct(&mut self, pages: u32) {
+        if let Some(cache) = &mut self.cache {
+            cache.counts.direct += u64::from(pages);
+        }
+    }
+
+    /// A block of the cache has been opened or is complete: the plane folds, if the cache cannot open
+    /// another one.
+    #[cold]
+    pub(crate) fn fold_if_full(&mut self, plane: PlaneId, prio: Prio) {
+        if self.is_pressed(plane) {
+            self.jobs.collect(plane, Source::Fold, prio);
+        }
+    }
+
+    /// A block of the cache is complete. A plane that searched for a victim in vain may have one.
+    #[cold]
+    pub(crate) fn note_cached(&mut self, block: BlockId) {
+        let plane = self.space.set_of(block);
+        if !self.space.is_own(block) && self.space.forget_no_victim(plane) {
+            self.collect_if_short(plane, Source::Host, Prio::Normal);
+        }
+        self.fold_if_full(plane, Prio::Normal);
+    }
+
+    /// Whether the cache has no free block left in a plane, and folds for that reason.
+    fn is_pressed(&self, plane: PlaneId) -> bool {
+        let presses = |cache: &Cache| cache.demand.spec.fold.pressure;
+        self.answers.caches
+            && self.cache.as_deref().is_some_and(presses)
+            && !self.space.can_cache_more(plane)
+            && self.space.has_to_fold(plane)
+    }
+
+    /// Whether a collector is to fold although its plane has enough free blocks.
+    #[cold]
+    pub(super) fn wants_fold(&self, id: JobId) -> bool {
+        let job = self.job(id);
+        let rests = |cache: &Cache| cache.demand.spec.fold.idle && job.background;
+        self.is_pressed(job.plane())
+            || self.cache.as_deref().is_some_and(rests) && self.space.has_to_fold(job.plane())
+    }
+
+    /// The block of the cache that a collector folds next, if it is to fold.
+    #[cold]
+    pub(super) fn choose_fold(&self, id: JobId, now: Time) -> Option<BlockId> {
+        let plane = self.job(id).plane();
+        if self.is_short_of_blocks(id) {
+            return self.fold_for_space(plane, now);
+        }
+        let fold = self.space.next_to_fold(plane, false).filter(|_| self.wants_fold(id))?;
+        (!self.space.is_own(fold) || self.space.free_blocks(plane) > crate::RESERVE).then_some(fold)
+    }
+
+    /// The block of the shared pool that is to be folded in a plane that is short of free blocks:
+    /// none, if a victim gains more.
+    fn fold_for_space(&self, plane: PlaneId, now: Time) -> Option<BlockId> {
+        let fold = self.space.next_to_fold(plane, true)?;
+        let ftl = FtlView::of(&self.space, &self.map, &self.reads);
+        let view = PlaneView { ftl, plane, now, from: 0, excluded: None };
+        let most = view.most_gain().map_or(0, |victim| self.space.blocks.gain(victim));
+        (self.space.blocks.gain(fold) >= most).then_some(fold)
+    }
+
+    /// A plane of the die whose cache is to be folded in idle time.
+    #[cold]
+    pub(super) fn plane_to_fold(
+        &self,
+        mut planes: impl Iterator<Item = PlaneId>,
+    ) -> Option<PlaneId> {
+        let rests = |cache: &Cache| cache.demand.spec.fold.idle;
+        if !self.answers.caches || !self.cache.as_deref().is_some_and(rests) {
+            return None;
+        }
+        planes.find(|plane| {
+            self.jobs.collector_of(*plane).is_none()
+                && !self.space.has_no_victim(*plane)
+                && self.space.has_to_fold(*plane)
+                && self.space.free_blocks(*plane) > crate::RESERVE
+        })
+    }
+
+    /// Counts a superblock that is about to be folded.
+    pub(super) fn count_fold(&mut self) {
+        if let Some(cache) = &mut self.cache {
+            cache.counts.folds += 1;
+        }
+    }
+}
