@@ -393,9 +393,9 @@ fn a_drive_that_is_all_cache_first_slows_down_to_two_thirds() {
 #[test]
 fn programs_and_wear_add_up() {
     for (planes, cache) in [
-        (1, "static:size=4MiB"),
-        (2, "dynamic:size=4MiB:minimum=1MiB"),
-        (2, "hybrid:static=2MiB:size=8MiB:full=around"),
+        (1, "static:size=4MiB:fold=both"),
+        (2, "dynamic:size=4MiB:minimum=1MiB:fold=both"),
+        (2, "hybrid:static=2MiB:size=8MiB:full=around:fold=both"),
         (1, "static:size=2MiB:full=wait"),
         (1, "dynamic:minimum=2MiB:fold=pressure"),
     ] {
@@ -518,7 +518,7 @@ fn the_cache_works_with_other_mechanisms() {
     ];
     for mechanism in mechanisms {
         for cache in [
-            "static:size=2MiB",
+            "static:size=2MiB:fold=both",
             "dynamic:minimum=1MiB:full=wait",
             "hybrid:static=1MiB:size=3MiB:full=around:fold=idle",
         ] {

@@ -188,6 +188,7 @@ _OVER_TIME = {
     "iops": ("Requests over time", "requests", "per s"),
     "waf": ("Write amplification over time", "WAF", "x"),
     "delay": ("Latency over time", "mean latency", "ns"),
+    "slc-cache": ("SLC cache over time", "written in the SLC cache", "bytes"),
 }
 
 
@@ -195,6 +196,8 @@ def time(plot: Plot, names: Names) -> Iterator[Drawn]:
     """Throughput, write amplification and mean latency over the drive's time."""
     one = asked(plot, _OVER_TIME)
     wanted = [one] if one else ["throughput", "waf", "delay"]
+    if not one and any(run.data.get("slc_cache") for run in names.runs):
+        wanted.append("slc-cache")
     shown, few, labels = _lines(names)
     found = {i: s for i in shown if (s := tables.series(names.runs[i])) is not None}
     missing = [labels[i] for i in shown if i not in found]

@@ -25,6 +25,9 @@ CURVE = 400
 STRETCHES = 240
 """Points over time."""
 
+CACHE = "slc_cache_pages"
+"""The column with the pages in the SLC cache at the end of a row; others count events of a row."""
+
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 
@@ -122,7 +125,8 @@ def series(run: Result) -> Series | None:
     """The run over time; None if it was not stored, or has no rows.
 
     By name `iops`, `throughput` (bytes a second), `waf`, `delay` and `delay.read` and so on (mean
-    latency, ns). Each is computed from sums over the rows of a stretch.
+    latency, ns). Each is computed from sums over the rows of a stretch. `slc-cache` has the bytes
+    in the SLC cache at the end of a stretch; None for a drive without one.
     """
     import polars as pl
 
@@ -140,6 +144,7 @@ def _series(run: Result, rows: pl.DataFrame) -> Series | None:
         return None
     together = -(-len(rows) // STRETCHES)
     counted = [c for c in rows.columns if c.endswith(("_requests", "_bytes", "_pages"))]
+    cache = {CACHE} & {*counted} if run.data.get("slc_cache") else set()
     # These may come to more than 64 bits hold.
     times = pl.col([c for c in rows.columns if c.endswith("_sum_ns")]).cast(pl.Float64)
     sums = (
@@ -148,7 +153,7 @@ def _series(run: Result, rows: pl.DataFrame) -> Series | None:
         .agg(
             pl.col("start_ns").first(),
             pl.col("width_ns").sum(),
-            *(pl.col(c).sum() for c in counted),
+            *(pl.col(c).last() if c == CACHE else pl.col(c).sum() for c in counted),
             times.sum(),
         )
     )
@@ -169,6 +174,7 @@ def _series(run: Result, rows: pl.DataFrame) -> Series | None:
             f"delay.{op}": _ratio(pl.col(f"{op}_latency_sum_ns"), pl.col(f"{op}_requests"))
             for op in ops
         },
+        **{"slc-cache": pl.col(c) * page_bytes(run) for c in cache},
     )
     columns = found.to_dict(as_series=False)
     return Series(columns.pop("start"), columns.pop("width"), columns)

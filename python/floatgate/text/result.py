@@ -250,6 +250,8 @@ def _drive(result: Result, style: Style) -> str:
         lines.append(f"blocks at the end: {_list(counts)}")
     if result.data.get("buffer"):
         lines.append(_buffer(result.data["buffer"]))
+    if result.data.get("slc_cache"):
+        lines.append(_slc_cache(result.data["slc_cache"]))
     if result.energy_joules:
         parts = {k: v for k, v in result.energy_joules.items() if k != "total" and v}
         lines.append(f"energy {number(result.energy_joules.total)} J ({_list(parts, ' J')})")
@@ -269,6 +271,16 @@ def _buffer(buffer: Mapping[str, Any]) -> str:
         shown += f"; {_list(did)}"
     if drain := buffer.get("drain_ns"):
         shown += f"; emptied {duration(drain)} after the last request"
+    return shown
+
+
+def _slc_cache(cache: Mapping[str, Any]) -> str:
+    """The data that the SLC cache took and folded, and its fill at the end."""
+    taken = {"taken": "cached_bytes", "written past it": "direct_bytes", "folded": "folded_bytes"}
+    did = ", ".join(f"{name} {size(cache[key])}" for name, key in taken.items())
+    shown = f"SLC cache: {did}; {size(cache['used_bytes'])} of {size(cache['room_bytes'])} in use"
+    if cache["full_ns"]:
+        shown += f"; without room for {duration(cache['full_ns'])}"
     return shown
 
 

@@ -21,9 +21,9 @@ crate::family::family! { $
 const FOLD: ParamInfo = ParamInfo {
     name: "fold",
     kind: ParamKind::Word(&["idle", "pressure", "both"]),
-    default: "both",
+    default: "idle",
     doc: "when its data moves to blocks at full density: while a die has nothing else to do, when the \
-          cache has no free block left, or both",
+          cache has no free block left (the die then does nothing else until there is one), or both",
 };
 
 /// What becomes of a write to a cache without room.

@@ -19,7 +19,7 @@ use crate::sim::{self, Sim, Stats};
 use ftl::{Cost, Ftl, PolicyTypes};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
-use nand::{BlockId, Level};
+use nand::{BlockId, CYCLE, Level};
 
 pub(crate) const ABOUT: SectionAbout = SectionAbout::section(
     "The life of the drive at the write rate and the write amplification of the run. Null unless \
@@ -371,6 +371,24 @@ fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
+/// The wear of the programs of a run, against as many at full density. A block with one bit in a cell
+/// has fewer pages, so each takes a larger share of a cycle; a cycle of it wears by the quotient of
+/// the endurances.
+fn wear_of_programs<K: PolicyTypes>(e: &Evidence<'_, K>) -> f64 {
+    let programs = e.counts.program.total();
+    let cache = e.sim.ftl().cache_counts(e.sim.now());
+    let (Some((_, single)), Some(mode)) = (cache, &e.drive.single) else { return 1.0 };
+    if programs == 0 {
+        return 1.0;
+    }
+    let geometry = &e.drive.geometry;
+    let pages =
+        f64::from(geometry.pages_per_block()) / f64::from(geometry.single_slots_per_block());
+    let each = pages * f64::from(mode.wear) / f64::from(CYCLE);
+    let single = single.program.total() as f64 / programs as f64;
+    1.0 + single * (each - 1.0)
+}
+
 // Long because of its numbers: each follows from those before it.
 pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let (drive, stats, steadiness, sim) = (e.drive, e.stats, e.steadiness, e.sim);
@@ -386,15 +404,17 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let written = stats.classes[sim::Class::Write].bytes as f64;
     let programmed = e.counts.program.total() as f64 * drive.geometry.page_size().get() as f64;
     let waf = (written > 0.0).then(|| programmed / written);
+    let wear = wear_of_programs(e);
     let all = All::of(drive, written);
     let verdict = steadiness.verdict(seconds);
     let steady = verdict == Verdict::Steady;
     // Hours in which every block has one cycle, at the rate of this run.
     let cycle_hours = steady
-        .then(|| programmable_bytes(all.physical, 1.0) * seconds / (programmed * all.times) / HOUR);
+        .then(|| programmable_bytes(all.physical, 1.0) * seconds / (programmed * all.times) / HOUR)
+        .map(|hours| hours / wear);
     let lasting_waf = waf.filter(|_| steady);
     let target_years = r.target.as_secs_f64() / YEAR_SECONDS;
-    let bytes_of = |cycles: f64, waf: f64| programmable_bytes(all.physical, cycles) / waf;
+    let bytes_of = |cycles: f64, waf: f64| programmable_bytes(all.physical, cycles) / (waf * wear);
     let dwpd_of = |bytes: f64| drive_writes_per_day(bytes, all.exported, target_years);
     let term = |cycles: Option<f64>| {
         let cycles = cycles.and_then(finite);
@@ -436,7 +456,8 @@ pub(crate) fn of<K: PolicyTypes>(e: &Evidence<'_, K>) -> Section {
     let n =
         drive.years.as_ref().and_then(|years| years.load).map_or(stats.generated, |l| l.requests);
     let next = seconds * (1.0 + 1.0 / n.saturating_sub(1).max(1) as f64);
-    let hours_of = |waf: f64, seconds: f64| all.physical * seconds / (waf * all.written) / HOUR;
+    let hours_of =
+        |waf: f64, seconds: f64| all.physical * seconds / (waf * wear * all.written) / HOUR;
     let drive_sets_the_pace = drive.host.mode != HostMode::Timestamps || sim.overload().is_some();
     let cycles_take = bounds.map(|[low, high]| {
         let (least, most) = (hours_of(high, served), hours_of(low, next));
