@@ -22,18 +22,17 @@ const FOLD: ParamInfo = ParamInfo {
     name: "fold",
     kind: ParamKind::Word(&["idle", "pressure", "both"]),
     default: "idle",
-    doc: "when its data moves to blocks at full density: while a die has nothing else to do, when the \
-          cache has no free block left (the die then does nothing else until there is one), or both",
+    doc: "when its data moves to blocks at full density: while a die has nothing else to do; under \
+          pressure, when the cache has no free block left and until there is one; or both",
 };
 
-/// What becomes of a write to a cache without room.
+/// The place of a write to a cache without room.
 const FULL: ParamInfo = ParamInfo {
     name: "full",
     kind: ParamKind::Word(&["direct", "wait", "around"]),
     default: "direct",
-    doc: "a write that finds no room: programmed at full density (direct); waits until folding has \
-          made room (wait); or programmed at full density as all writes until the cache is empty \
-          (around)",
+    doc: "a write that finds no room is programmed at full density (direct), or waits until folding \
+          has made room (wait); around: all writes are direct until the cache is empty",
 };
 
 /// A size of the cache, as data at one bit in a cell.
@@ -60,7 +59,7 @@ impl Choices {
         };
         let fold = FoldWhen {
             idle: fold != "pressure",
-            // Who waits for folding does not wait for idle time.
+            // A write that waits for folding does not wait for idle time.
             pressure: fold != "idle" || full == WhenFull::Wait,
         };
         Self { fold, full, scale: 1 }

@@ -372,8 +372,8 @@ fn finite(x: f64) -> Option<f64> {
 }
 
 /// The wear of the programs of a run, against as many at full density. A block with one bit in a cell
-/// has fewer pages, so each takes a larger share of a cycle; a cycle of it wears by the quotient of
-/// the endurances.
+/// has fewer pages, so each takes a larger share of a cycle. Such a cycle wears by the quotient of the
+/// endurances.
 fn wear_of_programs<K: PolicyTypes>(e: &Evidence<'_, K>) -> f64 {
     let programs = e.counts.program.total();
     let cache = e.sim.ftl().cache_counts(e.sim.now());
