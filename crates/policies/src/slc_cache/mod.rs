@@ -22,8 +22,8 @@ const FOLD: ParamInfo = ParamInfo {
     name: "fold",
     kind: ParamKind::Word(&["idle", "pressure", "both"]),
     default: "idle",
-    doc: "when its data moves to blocks at full density: while a die has nothing else to do; under \
-          pressure, when the cache has no free block left and until there is one; or both",
+    doc: "when its data moves to blocks at full density. `idle`: while a die has nothing else to do. \
+          `pressure`: when the cache has no free block left, until it has one. `both`: either",
 };
 
 /// The place of a write to a cache without room.
