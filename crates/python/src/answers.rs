@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyString};
 use ssd::policies::external::{
-    BlockId, Blocks, CacheSpec, Dest, FoldWhen, FreePick, Geometry, Hold, Level, Mode, Pages, Plan, Queues, Role, Step,
-    StreamClass, StreamId, StreamSpec, Time, WhenFull,
+    BlockId, Blocks, CacheSpec, Dest, FoldWhen, FreePick, Geometry, Hold, Level, Mode, Pages, Plan,
+    Queues, Role, Step, StreamClass, StreamId, StreamSpec, Time, WhenFull,
 };
 
 /// Why a call gave no answer.
@@ -161,9 +161,8 @@ pub(crate) fn separate_streams(answer: &Bound<'_, PyAny>) -> Read<Vec<StreamSpec
 /// The blocks of an SLC cache.
 pub(crate) fn cache(answer: &Bound<'_, PyAny>) -> Read<CacheSpec> {
     let (own, most, least, fold, full): Five<'_> = parts(answer, "CacheBlocks")?;
-    let blocks = |n: &Bound<'_, PyAny>| {
-        Ok(whole(n, 0, u32::MAX.into(), "a number of blocks")? as u32)
-    };
+    let blocks =
+        |n: &Bound<'_, PyAny>| Ok(whole(n, 0, u32::MAX.into(), "a number of blocks")? as u32);
     let when = |idle, pressure| FoldWhen { idle, pressure };
     let fold = word(
         &fold,
@@ -175,7 +174,8 @@ pub(crate) fn cache(answer: &Bound<'_, PyAny>) -> Read<CacheSpec> {
     )?;
     let (own, most, least) = (blocks(&own)?, blocks(&most)?, blocks(&least)?);
     if least > most || full == WhenFull::Wait && !fold.pressure {
-        let must = "a cache with `least` up to `most`, which folds under pressure if writes wait for it";
+        let must =
+            "a cache with `least` up to `most`, which folds under pressure if writes wait for it";
         return Err(wrong(answer, must));
     }
     Ok(CacheSpec { own, most, least, fold, full })
@@ -228,13 +228,8 @@ where
 type One<'py> = (Bound<'py, PyAny>,);
 type Two<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 type Four<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
-type Five<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-);
+type Five<'py> =
+    (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 type Three<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// The plans that each family may make.
