@@ -260,12 +260,12 @@ fn coarse_pages_endure_fewer_reads_and_fine_ones_more() {
         number(&value["lifetime"]["simulated"]["pages_read_by_sensings"]["1"])
     };
     let [high, medium, low] = ["high", "medium", "low"].map(found);
-    close("fine", high, endured(0.75), 0.02);
-    close("traditional", medium, endured(1.0), 0.02);
-    close("coarse", low, endured(4.0 / 3.0), 0.02);
-    // The factors of `fine-more` and `coarse-less` for this kind of cell, as of a whole year.
-    close("fine steps", high / medium, 1.32, 0.02);
-    close("coarse steps", low / medium, 0.26, 0.05);
+    close("fine", high, endured(0.75), 1e-3);
+    close("traditional", medium, endured(1.0), 1e-3);
+    close("coarse", low, endured(4.0 / 3.0), 1e-3);
+    // After a whole year it would be 1.320 and 0.258 (`physics`).
+    close("fine steps", high / medium, 1.311, 2e-3);
+    close("coarse steps", low / medium, 0.277, 2e-3);
 }
 
 #[test]

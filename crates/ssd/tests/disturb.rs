@@ -318,9 +318,8 @@ fn shares_of_levels_are_for_drives_with_levels() {
     let of = |read_disturb: &str| {
         let policy = format!("policy read-disturb=refresh:limit=100{read_disturb}");
         let drive = drive_of(TABLE_1, &[&policy[..], "policy cost=fixed:level=low"]);
-        let idle = common::warnings(&serve(&drive, reads(3)))
-            .into_iter()
-            .any(|text| text.contains("`fine-more` and `coarse-less`"));
+        let value = serve(&drive, reads(3));
+        let idle = value["warnings"].to_string().contains("`fine-more` and `coarse-less`");
         (idle, [22, 99, 100].map(|n| refreshes(&drive, vec![(READS, 5); n])))
     };
     assert_eq!(of(":coarse-less=78"), (true, [0, 0, 1]));
