@@ -7,8 +7,8 @@
 
 use super::Scenario;
 use ftl::{
-    Access, AccessKind, Ftl, HostTag, JobId, Lpn, Next, Placement, Policies, PolicyTypes, State,
-    Waiting, WriteCtx,
+    Access, AccessKind, Cost, Ftl, HostTag, JobId, Lpn, Next, Placement, Policies, PolicyTypes,
+    State, Waiting, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
@@ -470,24 +470,29 @@ where
         let Some((full, low)) = self.endures else { return Ok(()) };
         let block = self.ftl.geometry().block_of(ppn);
         let (erases, mode) = (self.ftl.array().erases()[block], self.ftl.array().mode(block));
+        let share = self.shares[self.coarsest(block)];
         let served = &mut self.served[block.index()];
         if (served.0, served.1) != (erases, mode) {
             *served = (erases, mode, 0);
         }
         served.2 += 1;
         let limit = if mode == Mode::LowDensity { low } else { full };
-        let limit = (limit * self.shares[self.coarsest(block)] / 100).max(1);
+        let limit = (limit * share / 100).max(1);
         ensure!(served.2 <= limit, "block {block} serves read {} of {limit}", served.2);
         Ok(())
     }
 
-    /// The coarsest level of what a block holds, valid or not.
+    /// The coarsest level of what a block holds, valid or not; the finest if its first program is on its
+    /// way.
     fn coarsest(&self, block: BlockId) -> Level {
         let geometry = self.ftl.geometry();
         let pages = (0..geometry.pages_per_block()).map(|slot| geometry.ppn(block, slot));
         let written = pages.filter(|ppn| self.ftl.array().is_written(*ppn));
         let usual = self.ftl.policies.cost.initial();
-        written.map(|ppn| self.levels[ppn.index()].unwrap_or(usual)).max().expect("it is read")
+        written
+            .map(|ppn| self.levels[ppn.index()].unwrap_or(usual))
+            .max()
+            .unwrap_or(Level::HighCost)
     }
 
     pub(crate) fn trim(&mut self, lpn: Lpn) -> Result<(), Fault> {
