@@ -510,7 +510,7 @@ fn hot_low_density_gives_up_what_is_read_least() {
 
     // The other order of reads for their time; a block at its limit goes by itself.
     let mut s = scene(2);
-    (s.reads[4], s.reads[3]) = (14, 6);
+    (s.reads[4], s.reads[3]) = (9, 4);
     assert_eq!(s.at_limit(1, at(100)), planned(&[3, 4]));
     let mut s = scene(2);
     s.reads[4] = LOW_LIMIT;
