@@ -14,7 +14,7 @@ pub use handles::{HandleCounts, HandleEvents, Handles};
 pub use job::{Job, JobId, Next};
 pub use separate::stream_slots;
 
-use crate::columns::{Ages, PageLevels, Reads};
+use crate::columns::{Ages, PageLevels, ReadLimits, Reads};
 use crate::space::{CacheDemand, Demands, Space};
 use crate::{
     Blocks, Coding, Config, Cost, Counts, Damaged, FreePick, HostTag, Interests, Lpn, Map, Order,
@@ -185,6 +185,22 @@ impl<K: PolicyTypes> Ftl<K> {
         }
     }
 
+    /// From now on a block endures as many reads as its coarsest page
+    /// ([`ReadDisturb::limit_share`]): for a drive whose levels differ. Called before the drive is
+    /// filled.
+    pub fn limit_reads_by_level(&mut self) {
+        let percents = Each::from_fn(|level| self.policies.read_disturb.limit_share(level));
+        if !self.reads.are_counted() || percents.values().all(|percent| *percent == 100) {
+            return;
+        }
+        let limits = &mut self.reads.limits;
+        if let Some(level) = self.levels.constant {
+            return limits.scale(percents[level]);
+        }
+        limits.follow_levels(&percents, self.space.geometry.blocks());
+        self.answers.interests = self.answers.interests.with(Interests::LEVELS);
+    }
+
     /// The drive's geometry.
     pub fn geometry(&self) -> &Geometry {
         &self.space.geometry
@@ -198,6 +214,11 @@ impl<K: PolicyTypes> Ftl<K> {
     /// Host reads let in to each block since its last erase; empty if no policy counts reads.
     pub fn reads(&self) -> &[u32] {
         &self.reads.each
+    }
+
+    /// The host reads that blocks endure.
+    pub fn read_limits(&self) -> &ReadLimits {
+        &self.reads.limits
     }
 
     /// The flash array.
@@ -292,6 +313,12 @@ impl<K: PolicyTypes> Ftl<K> {
             self.policies.cost.constant(),
             self.policies.cost.initial(),
         );
+        if self.reads.limits.follow() {
+            for block in geometry.block_ids() {
+                let holds = self.space.blocks.written(block) > 0;
+                self.reads.limits.set_coarsest(block, holds.then_some(self.levels.usual));
+            }
+        }
     }
 
     /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly

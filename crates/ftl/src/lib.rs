@@ -26,6 +26,7 @@ pub use crate::ftl::{
     CacheCounts, Ftl, HandleCounts, HandleEvents, Handles, Job, JobId, Next, stream_slots,
 };
 pub use ask::*;
+pub use columns::ReadLimits;
 pub use config::{Config, GcMarks};
 pub use counts::{Counts, StreamPages};
 pub use map::{Lpn, Map};

@@ -1,9 +1,9 @@
 //! The views of policies: read-only, and limited to their question.
 
-use crate::columns::Reads;
+use crate::columns::{ReadLimits, Reads};
 use crate::space::Space;
 use crate::{Blocks, Map, Waiting};
-use kernel::{BitSet, IndexVec, Rng, Time};
+use kernel::{BitSet, Idx, IndexVec, Rng, Time};
 use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Store};
 
 /// The whole of the FTL's state.
@@ -25,6 +25,8 @@ pub struct FtlView<'a> {
     pub wear: &'a IndexVec<BlockId, u32>,
     /// Reads of each block since its last erase; empty if no policy counts reads.
     pub reads: &'a [u32],
+    /// Host reads that blocks endure.
+    pub limits: &'a ReadLimits,
 }
 
 impl<'a> FtlView<'a> {
@@ -41,7 +43,14 @@ impl<'a> FtlView<'a> {
             erases: array.erases(),
             wear: array.wear(),
             reads: &reads.each,
+            limits: &reads.limits,
         }
+    }
+
+    /// Whether a block has had all host reads that it endures.
+    pub fn is_at_limit(&self, block: BlockId) -> bool {
+        let reads = self.reads.get(block.index());
+        reads.is_some_and(|n| self.limits.are_reached(block, self.modes[block], *n))
     }
 }
 

@@ -49,6 +49,7 @@ fn view<'a>(ftl: &'a Drive, wear: &'a IndexVec<BlockId, u32>) -> PlaneView<'a> {
         erases: ftl.array().erases(),
         wear,
         reads: ftl.reads(),
+        limits: ftl.read_limits(),
     };
     PlaneView { ftl: view, plane: PlaneId::from_u32(0), now: Time::ZERO, from: 0, excluded: None }
 }

@@ -361,6 +361,7 @@ fn a_victim_is_sought_among_some_candidates() {
             erases: ftl.array().erases(),
             wear: ftl.array().wear(),
             reads: ftl.reads(),
+            limits: ftl.read_limits(),
         },
         plane,
         now: NOW,

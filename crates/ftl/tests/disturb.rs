@@ -6,7 +6,7 @@ use crate::support::{self, Drive, Fault, Needs, Scenario, Seen, sweep, work};
 use ftl::{Ftl, Pool, ReadDisturb, Role, StreamId, Watch};
 use kernel::Idx;
 use nand::cells::Bits;
-use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Ppn, Source, Store, Versions};
+use nand::{BlockId, Each, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Source, Store, Versions};
 use policies::{BuiltinWith, PolicySet};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
@@ -20,6 +20,8 @@ fn set_of(s: &Scenario, scheme: &str) -> PolicySet {
     let mut params = Map::new();
     params.insert("limit".into(), small(s.seed, &[4, 9, 16]));
     params.insert("preemptible".into(), if s.seed % 2 == 0 { "yes" } else { "no" }.into());
+    params.insert("fine-more".into(), small(s.seed / 6, &[0, 50, 200]));
+    params.insert("coarse-less".into(), small(s.seed / 6, &[30, 75, 0]));
     if scheme != "refresh" {
         params.insert("monitors".into(), small(s.seed / 2, &[0, 20, 40, 100]));
     }
@@ -134,12 +136,18 @@ where
     let set = set_of(s, scheme);
     let policies = || support::builtin::<S>(&set);
     let layouts = Layouts::new(s.shape.pages_per_block);
-    let ftl: Ftl<BuiltinWith<S>> = Ftl::new(s.config(layouts), policies());
+    let mut ftl: Ftl<BuiltinWith<S>> = Ftl::new(s.config(layouts), policies());
+    ftl.limit_reads_by_level();
     let mut drive = Drive::new(ftl, s);
     let (_, params) = set.get(policies::Family::ReadDisturb);
     let of = |name: &str| params.as_map().get(name).and_then(Value::as_u64).unwrap_or(0) as u32;
     // Read Leveling counts anew whenever it has moved its pages within a block.
     drive.endures = (scheme != "read-leveling").then(|| (of("limit"), of("low-limit")));
+    drive.shares = Each::from_fn(|level| match level {
+        Level::HighCost => 100 + of("fine-more"),
+        Level::MediumCost => 100,
+        Level::LowCost => 100 - of("coarse-less"),
+    });
     drive.look = Some(Box::new({
         let set = set.clone();
         move |ftl| look(ftl, &set)

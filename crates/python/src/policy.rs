@@ -790,6 +790,8 @@ impl ReadDisturb for Policy {
         fn limit(&self, mode: Mode) -> Option<u32> as (mode.name(),)
             => |a| Ok(optional(a, |a| whole(a, 1, MOST_READS, "host reads"))?.map(|n| n as u32)),
             else None;
+        fn limit_share(&self, level: Level) -> u32 as (level.name(),)
+            => |a| Ok(whole(a, 1, MOST_SHARE, "percent of a limit")? as u32), else 100;
         fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool
             as (views::Block::new(view, block),) => truth, else false;
         fn on_reset(&mut self, block: BlockId, now: Time) as (block.as_u32(), now.as_ns());
@@ -823,6 +825,9 @@ impl ReadDisturb for Policy {
             => |a| Ok(Dest::Stream(self.planner(view).stream(a)?)), else Dest::Stream(StreamId::GC);
     }
 }
+
+/// Percent of its limit that a block may endure, as the policies on the list allow.
+const MOST_SHARE: u64 = 400;
 
 /// Host reads that a block may endure.
 const MOST_READS: u64 = u32::MAX as u64 - 1;

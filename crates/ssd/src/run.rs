@@ -165,6 +165,9 @@ pub fn ftl_of<K: PolicyTypes>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
     if drive.ftl.free_block == Some(FreeBlock::LeastWorn) {
         ftl.open_least_worn();
     }
+    if drive.levels_differ() {
+        ftl.limit_reads_by_level();
+    }
     if let Some(fdp) = drive.ftl.fdp {
         ftl.count_by_handle(fdp.spec());
     }

@@ -237,6 +237,38 @@ fn reading_disturbs_until_a_read_takes_longer() {
 }
 
 #[test]
+fn coarse_pages_endure_fewer_reads_and_fine_ones_more() {
+    // Data of nearly a year at the end of a life, in three bits a cell. A plain read corrects as much
+    // as the finest sensing otherwise. The equations say how many reads of its block leave the worst
+    // page type correctable. Age and cycles lie on points of the table of a run.
+    let hours = f64::from((1_u32 << 13) - 1);
+    let cell = Cell::new(3, 3000.0);
+    let slope = nand::physics::read_slope(&cell, 2, 2999.0);
+    let endured = |step: f64| (1e-2 - cell.rber(2, step * STEP_VOLTS, 2999.0, hours)) / slope;
+    let found = |level: &str| {
+        let drive = worn(&[
+            "geometry.bits-per-cell=3",
+            "geometry.pages-per-block=18",
+            &format!("reliability.initial-retention={hours}h"),
+            "reliability.read-start=needed",
+            "reliability.correctable=[1e-2, 2e-2, 3e-2]",
+            &format!("policy cost=fixed:level={level}"),
+        ]);
+        // Some reads more than the most that a block endures.
+        let n = (1.1 * endured(0.75)) as u64;
+        let value = serve(&drive, (0..n).map(|i| read(i * 400_000, 2)).collect());
+        number(&value["lifetime"]["simulated"]["pages_read_by_sensings"]["1"])
+    };
+    let [high, medium, low] = ["high", "medium", "low"].map(found);
+    close("fine", high, endured(0.75), 1e-3);
+    close("traditional", medium, endured(1.0), 1e-3);
+    close("coarse", low, endured(4.0 / 3.0), 1e-3);
+    // After a whole year it would be 1.320 and 0.258 (`physics`).
+    close("fine steps", high / medium, 1.311, 2e-3);
+    close("coarse steps", low / medium, 0.277, 2e-3);
+}
+
+#[test]
 fn the_parts_of_latency_add_up_whatever_is_read_again() {
     // `common::run_with` compares, the run itself to the nanosecond.
     for (i, start) in ["lowest", "last", "needed"].into_iter().enumerate() {

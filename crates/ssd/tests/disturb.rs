@@ -2,6 +2,7 @@
 //! it, and its erases. Expectations are computed from the times of the drive.
 
 use crate::common::{self, class_of, count, drive_of, flush, generate, number, serve, try_drive};
+use floatgate_ssd::Drive;
 use serde_json::Value;
 use workload::{Op, Request};
 
@@ -237,4 +238,90 @@ fn space_is_collected_for_whoever_keeps_it() {
     assert!((50..=60).contains(&host), "{host}");
     assert!(needed <= 2, "{needed} of {refreshes} refreshes took space that they did not return");
     assert_eq!(counter(&value, "erases_for_refresh") as u64, refreshes + needed);
+}
+
+/// The level of a page follows from what the host did to it: its first write is medium, its next low.
+const BY_HISTORY: &str = "agcr:initial-level=medium:first-write=medium:rewrite-from=none";
+
+/// Table I's drive with three levels, in the ratios of AGCR's.
+fn with_levels(cost: &str, read_disturb: &str) -> Drive {
+    drive_of(
+        TABLE_1,
+        &[
+            "timing.levels={ high = { program = \"2133us\", read = \"60us\" }, medium = { program = \
+             \"1600us\", read = \"100us\" }, low = { program = \"1200us\", read = \"200us\" } }",
+            &format!("policy cost={cost}"),
+            &format!("policy read-disturb=refresh:limit=100{read_disturb}"),
+        ],
+    )
+}
+
+/// The page is written.
+fn write(ns: u64, page: u64) -> Request {
+    common::bytes(ns, Op::Write, page * PAGE, PAGE)
+}
+
+/// Finished refreshes after requests far apart in this order, and a last one to another block.
+fn refreshes(drive: &Drive, each: impl IntoIterator<Item = (Of, u64)>) -> u64 {
+    let each = each.into_iter().chain([(READS, 4_000)]);
+    let script = (0..).zip(each).map(|(i, (of, page))| of(i * 10_000_000_000, page));
+    let value = serve(drive, script.collect());
+    assert_eq!(value["checks"]["passed"], true);
+    counter(&value, "refreshes") as u64
+}
+
+/// A request for a page, at a time in ns.
+type Of = fn(u64, u64) -> Request;
+
+const READS: Of = read;
+const WRITES: Of = write;
+
+#[test]
+fn a_block_with_one_coarse_page_endures_its_share_of_reads() {
+    // Page 0 is written twice, which makes its copy coarse, and 190 other pages once. They fill a
+    // block. Other blocks hold data from before the run.
+    let after = |drive: &Drive, reads: usize, page: u64| {
+        let block = [0, 0].into_iter().chain(1..191).map(|page| (WRITES, page));
+        refreshes(drive, block.chain(vec![(READS, page); reads]))
+    };
+    let shares = ":fine-more=35:coarse-less=78";
+    let drive = with_levels(BY_HISTORY, shares);
+    assert_eq!([21, 22].map(|n| after(&drive, n, 5)), [0, 1], "22 % of the limit");
+    assert_eq!([99, 100].map(|n| after(&drive, n, 1_000)), [0, 1], "a medium block");
+    // Without shares the coarse page makes no difference.
+    let plain = with_levels(BY_HISTORY, "");
+    assert_eq!([99, 100].map(|n| after(&plain, n, 5)), [0, 1]);
+    // One level for all.
+    for (level, limit) in [("high", 135), ("medium", 100), ("low", 22)] {
+        let drive = with_levels(&format!("fixed:level={level}"), shares);
+        for page in [5, 1_000] {
+            assert_eq!([limit - 1, limit].map(|n| after(&drive, n, page)), [0, 1], "{level}");
+        }
+    }
+}
+
+/// A block that has had more reads than it endures with a coarse page is refreshed when that page
+/// is programmed. No other read of it is needed.
+#[test]
+fn a_coarse_write_into_a_block_that_was_read_begins_its_refresh() {
+    let after = |read_disturb: &str, reads: usize| {
+        let before = [(WRITES, 1), (WRITES, 0)].into_iter().chain(vec![(READS, 1); reads]);
+        refreshes(&with_levels(BY_HISTORY, read_disturb), before.chain([(WRITES, 0)]))
+    };
+    assert_eq!([21, 22, 50].map(|n| after(":coarse-less=78", n)), [0, 1, 1]);
+    assert_eq!(after("", 50), 0);
+}
+
+/// A drive whose levels are alike has blocks of one kind, whatever level its policy chooses.
+#[test]
+fn shares_of_levels_are_for_drives_with_levels() {
+    let of = |read_disturb: &str| {
+        let policy = format!("policy read-disturb=refresh:limit=100{read_disturb}");
+        let drive = drive_of(TABLE_1, &[&policy[..], "policy cost=fixed:level=low"]);
+        let value = serve(&drive, reads(3));
+        let idle = value["warnings"].to_string().contains("`fine-more` and `coarse-less`");
+        (idle, [22, 99, 100].map(|n| refreshes(&drive, vec![(READS, 5); n])))
+    };
+    assert_eq!(of(":coarse-less=78"), (true, [0, 0, 1]));
+    assert_eq!(of(""), (false, [0, 0, 1]));
 }

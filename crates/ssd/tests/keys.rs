@@ -163,6 +163,16 @@ fn situation(name: &str) -> Situation {
             ],
             Load::List(mostly_read),
         ),
+        // Blocks that hold pages of several levels.
+        "three-bits-levels" => of(
+            &[
+                &ONE_PLANE.replace("cell = 2", "cell = 3").replace("block = 16", "block = 24"),
+                LEVELS,
+                "[ftl]\nspare-factor = 0.5\n[precondition]\nfill = \"full\"\n[policies]\n\
+                 cost = \"agcr\"\n",
+            ],
+            Load::List(mostly_read),
+        ),
         "tenants" => of(
             &[
                 GEOMETRY,
@@ -593,7 +603,7 @@ fn situations(family: Family) -> &'static [&'static str] {
     match family {
         Family::Cost => &["levels"],
         Family::Throttle => &["tight", "loose"],
-        Family::ReadDisturb => &["three-bits"],
+        Family::ReadDisturb => &["three-bits", "three-bits-levels"],
         Family::PageChoice => &["urgent", "urgent-three"],
         Family::Coding => &["one-bit"],
         Family::SlcCache => &["cached"],

@@ -355,6 +355,21 @@ fn read_disturbs() -> Vec<Row> {
             of(policy, "low-density", &["0", "5", "20"], few),
         ]);
     }
+    // Blocks hold pages of several levels, or of fine steps alone.
+    let levels: &[&str] = &[
+        "timing.levels={ high = { program = \"800us\", read = \"70us\" }, medium = { program = \
+         \"600us\", read = \"170us\" }, low = { program = \"450us\", read = \"310us\" } }",
+        "policy cost=agcr",
+    ];
+    for policy in ["refresh", "redftl", "read-leveling", "hot-low-density", "ipr"] {
+        let with = if matches!(policy, "hot-low-density" | "ipr") { few } else { "limit=100" };
+        for (option, values) in
+            [("fine-more", &["0", "35", "300"]), ("coarse-less", &["0", "40", "78"])]
+        {
+            let row = of(policy, option, values, with);
+            all.push(Row { on: vec![On { own: levels, ..row.on[0] }], ..row });
+        }
+    }
     let with_own = |policy, option, values, with, own| {
         let row = of(policy, option, values, with);
         Row { on: vec![On { own, ..row.on[0] }], ..row }

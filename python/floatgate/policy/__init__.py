@@ -291,6 +291,15 @@ class ReadDisturb(Policy, ABC):
         until the block's counter begins anew, or the page has moved.
         """
 
+    def limit_share(self, level: str) -> int:
+        """Returns the percentage of its limit that a block endures, from 1 to 400.
+
+        Asked once for each level (`high`, `medium`, `low`: the cost of a write), before the run, if
+        the drive has levels that differ (`timing.levels`). `level` is that of the coarsest page
+        written into the block since its erase; low cost is coarse.
+        """
+        return 100
+
     @abstractmethod
     def on_limit(self, block: Block, plane: Plane) -> Plan | None:
         """Returns the plan for a block that has reached its limit.

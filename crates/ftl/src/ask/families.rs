@@ -177,6 +177,13 @@ pub trait ReadDisturb: Watch {
     fn limit(&self, mode: Mode) -> Option<u32> {
         None
     }
+    /// Percent of [`ReadDisturb::limit`] that a block endures whose coarsest page since its erase was
+    /// programmed at this level. A coarse step leaves less margin for the errors of reads. The FTL
+    /// asks once for each level, before the run, if the drive has levels
+    /// ([`Ftl::limit_reads_by_level`](crate::Ftl::limit_reads_by_level)).
+    fn limit_share(&self, level: Level) -> u32 {
+        100
+    }
     /// Streams of its own; they get the ids from [`StreamId::BUILT_IN`] on.
     fn streams(&self) -> Vec<StreamSpec> {
         Vec::new()

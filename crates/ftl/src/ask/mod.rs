@@ -166,6 +166,8 @@ impl Interests {
     pub const READ: Self = Self(128);
     /// Not of a policy: the drive has placement handles, whose pages are counted.
     pub(crate) const HANDLES: Self = Self(256);
+    /// Not of a policy: the read limits of blocks follow the levels of their pages.
+    pub(crate) const LEVELS: Self = Self(512);
 
     /// Whether `other` is among them.
     #[inline(always)]

@@ -9,8 +9,8 @@ use crate::{
 use kernel::{BitSet, Idx, Prio, Time};
 use nand::{BlockId, Level, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
 
-/// The interests of policies that hear of programs.
-const PROGRAMS: Interests = Interests::PROGRAM.with(Interests::HANDLES);
+/// The interests that need to hear of each program.
+const PROGRAMS: Interests = Interests::PROGRAM.with(Interests::HANDLES).with(Interests::LEVELS);
 
 impl<K: PolicyTypes> Ftl<K> {
     /// Gives a host write its slot and points the map there. Returns the program, which comes back
@@ -355,9 +355,31 @@ impl<K: PolicyTypes> Ftl<K> {
         if let Some(handles) = &mut self.handles {
             handles.programmed(ppn, tag.source);
         }
+        if self.answers.interests.has(Interests::LEVELS) {
+            self.note_level(ppn, now);
+        }
         if self.answers.interests.has(Interests::PROGRAM) {
             let level = self.level_of(ppn);
             self.policies.each(|w| w.on_program(lpn, ppn, level, tag, now));
+        }
+    }
+
+    /// A slot has been programmed, and its block may endure fewer reads from now on. If it has had
+    /// as many, its policy is asked as after the last read.
+    fn note_level(&mut self, ppn: Ppn, now: Time) {
+        let (block, level) = (self.space.geometry.block_of(ppn), self.level_of(ppn));
+        let was_at_limit = self.is_at_limit(block);
+        self.reads.limits.add_level(block, level);
+        if !was_at_limit && self.is_at_limit(block) {
+            self.plan_at_limit(block, now);
+        }
+    }
+
+    /// A parity unit has been programmed, and somebody wants to know its level.
+    #[cold]
+    pub(crate) fn note_parity_level(&mut self, first: Ppn, now: Time) {
+        if self.answers.interests.has(Interests::LEVELS) {
+            self.note_level(first, now);
         }
     }
 
@@ -436,12 +458,17 @@ impl<K: PolicyTypes> Ftl<K> {
         let superblocks = *self.space.geometry.superblocks();
         for block in superblocks.blocks_of(superblocks.first_of(victim)) {
             if self.is_at_limit(block) {
-                let mut plan = Plan::of(Source::Refresh);
-                let view = FtlView::of(&self.space, &self.map, &self.reads);
-                self.policies.read_disturb.on_limit(&view, block, now, &mut plan);
-                self.spawn_plan(plan);
+                self.plan_at_limit(block, now);
             }
         }
+    }
+
+    /// Asks the policy for the plan of a block at its limit.
+    fn plan_at_limit(&mut self, block: BlockId, now: Time) {
+        let mut plan = Plan::of(Source::Refresh);
+        let view = FtlView::of(&self.space, &self.map, &self.reads);
+        self.policies.read_disturb.on_limit(&view, block, now, &mut plan);
+        self.spawn_plan(plan);
     }
 
     /// The earliest time at which a policy wants to be woken.

@@ -165,6 +165,7 @@ impl<K: PolicyTypes> Ftl<K> {
         for block in self.space.geometry.superblocks().blocks_of(block) {
             if let Some(reads) = self.reads.restart(block) {
                 self.policies.read_disturb.on_erased(block, role, reads, why, now);
+                self.reads.limits.set_coarsest(block, None);
             }
         }
         if let Some(handles) = &mut self.handles {

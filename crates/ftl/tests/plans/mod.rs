@@ -254,5 +254,6 @@ fn view<'a>(ftl: &'a Ftl<Mix<Traditional, Puppet, Plain>>, reads: &'a [u32]) -> 
         erases: ftl.array().erases(),
         wear: ftl.array().wear(),
         reads,
+        limits: ftl.read_limits(),
     }
 }

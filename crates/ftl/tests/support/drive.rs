@@ -7,8 +7,8 @@
 
 use super::Scenario;
 use ftl::{
-    Access, AccessKind, Ftl, HostTag, JobId, Lpn, Next, Placement, Policies, PolicyTypes, State,
-    Waiting, WriteCtx,
+    Access, AccessKind, Cost, Ftl, HostTag, JobId, Lpn, Next, Placement, Policies, PolicyTypes,
+    State, Waiting, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
@@ -227,6 +227,8 @@ pub(crate) struct Drive<K: PolicyTypes> {
     /// Host reads that a block of full density endures, and one with guard levels: counted here
     /// beside the FTL.
     pub(crate) endures: Option<(u32, u32)>,
+    /// Percent of that which a block endures whose coarsest page has this level.
+    pub(crate) shares: Each<Level, u32>,
     /// Of each block: its erases and mode when it was last read, and the host reads since.
     served: Vec<(u32, Mode, u32)>,
     /// The hints of writes, if there are any.
@@ -272,6 +274,7 @@ where
             free_placement: ftl.policies.placement.is_free(),
             sabotage: Sabotage::default(),
             endures: None,
+            shares: Each::filled(100),
             served: vec![(0, Mode::Full, 0); geometry.blocks()],
             hints: None,
             look: None,
@@ -467,14 +470,29 @@ where
         let Some((full, low)) = self.endures else { return Ok(()) };
         let block = self.ftl.geometry().block_of(ppn);
         let (erases, mode) = (self.ftl.array().erases()[block], self.ftl.array().mode(block));
+        let share = self.shares[self.coarsest(block)];
         let served = &mut self.served[block.index()];
         if (served.0, served.1) != (erases, mode) {
             *served = (erases, mode, 0);
         }
         served.2 += 1;
         let limit = if mode == Mode::LowDensity { low } else { full };
+        let limit = (limit * share / 100).max(1);
         ensure!(served.2 <= limit, "block {block} serves read {} of {limit}", served.2);
         Ok(())
+    }
+
+    /// The coarsest level of what a block holds, valid or not; the finest if its first program is on its
+    /// way.
+    fn coarsest(&self, block: BlockId) -> Level {
+        let geometry = self.ftl.geometry();
+        let pages = (0..geometry.pages_per_block()).map(|slot| geometry.ppn(block, slot));
+        let written = pages.filter(|ppn| self.ftl.array().is_written(*ppn));
+        let usual = self.ftl.policies.cost.initial();
+        written
+            .map(|ppn| self.levels[ppn.index()].unwrap_or(usual))
+            .max()
+            .unwrap_or(Level::HighCost)
     }
 
     pub(crate) fn trim(&mut self, lpn: Lpn) -> Result<(), Fault> {

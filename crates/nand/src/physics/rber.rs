@@ -156,6 +156,40 @@ mod tests {
         }
     }
 
+    /// Reads at the rated cycles until the worst page cannot be corrected with the finest sensing,
+    /// `hours` after writing, by level.
+    fn reads_to_the_limit(bits: u32, hours: f64, sensing: usize) -> Each<Level, f64> {
+        let cell = Cell::new(bits, 3000.0);
+        let correctable = Ldpc::DEFAULT.correctable(sensing);
+        steps().map(|step| {
+            let fresh = Stress { cycles: 3000.0, hours, ..Stress::default() };
+            let of = |page: usize| {
+                // Two points of the line that the errors of reads are.
+                let at = |reads: f64| rber(&cell, page, *step, &Stress { reads, ..fresh });
+                (correctable - at(0.0)) / (at(1e3) - at(0.0)) * 1e3
+            };
+            (0..bits as usize).map(of).fold(f64::INFINITY, f64::min)
+        })
+    }
+
+    #[test]
+    fn fine_steps_leave_room_for_more_reads_and_coarse_ones_for_fewer() {
+        // Data of a year, corrected with all that the drive has: the case for which MLC has AGCR's
+        // three pairs. The values were computed apart from this code.
+        for (bits, fine, coarse) in [(2, 1.344, 0.224), (3, 1.320, 0.258), (4, 1.316, 0.259)] {
+            let reads = reads_to_the_limit(bits, 8760.0, 2);
+            let [high, medium, low] = Level::ALL.map(|level| reads[level]);
+            assert!((high / medium - fine).abs() < 1e-3, "{bits} bits: {}", high / medium);
+            assert!((low / medium - coarse).abs() < 1e-3, "{bits} bits: {}", low / medium);
+        }
+        // The margin depends on the age of the data: after a month levels differ less.
+        let month = reads_to_the_limit(2, 720.0, 2);
+        let [high, medium, low] = Level::ALL.map(|level| month[level]);
+        assert!((high / medium - 1.132).abs() < 1e-3 && (low / medium - 0.668).abs() < 1e-3);
+        // With three sensings coarse data of a year cannot be read at all, however seldom they are.
+        assert!(reads_to_the_limit(2, 8760.0, 1)[Level::LowCost] < 0.0);
+    }
+
     #[test]
     fn the_table_is_the_formula() {
         let mut rng = Rng::named(2, "physics/rber");

@@ -8,8 +8,8 @@
 use super::identify::Identifier;
 use super::low::Lows;
 use super::{
-    Common, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS, PREEMPTIBLE, REFRESHED,
-    REFRESHED_SPEC, ROLE_NAMES, WORD, no_guard_levels, reclaim,
+    COARSE_LESS, Common, FINE_MORE, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS, PREEMPTIBLE, REFRESHED,
+    REFRESHED_SPEC, ROLE_NAMES, WORD, needs_levels, no_guard_levels, reclaim,
 };
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
@@ -18,7 +18,7 @@ use ftl::{
     Watch,
 };
 use kernel::{Idx, Time};
-use nand::{BlockId, Geometry, Mode, PlaneId, Ppn, Tag};
+use nand::{BlockId, Geometry, Level, Mode, PlaneId, Ppn, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -27,8 +27,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
     summary: "Moves read-hot pages to blocks with guard levels, which endure more reads.",
     paper: "Wu, Ma and Chang, Flash read disturb management using adaptive cell bit-density with \
             in-place reprogramming, DATE 2018, section III",
-    params: &[LIMIT, LOW_LIMIT, MONITORS, LOW_BLOCKS, PREEMPTIBLE],
+    params: &[LIMIT, LOW_LIMIT, FINE_MORE, COARSE_LESS, MONITORS, LOW_BLOCKS, PREEMPTIBLE],
     misfit: no_guard_levels,
+    idle: needs_levels,
     ..PolicyInfo::of(Family::ReadDisturb)
 };
 
@@ -109,6 +110,10 @@ impl Watch for HotLowDensity {
 impl ReadDisturb for HotLowDensity {
     fn limit(&self, mode: Mode) -> Option<u32> {
         Some(if mode == Mode::LowDensity { self.lows.limit() } else { self.common.limit })
+    }
+
+    fn limit_share(&self, level: Level) -> u32 {
+        self.common.limit_share(level)
     }
 
     fn streams(&self) -> Vec<StreamSpec> {

@@ -11,8 +11,8 @@
 use super::identify::Identifier;
 use super::low::Lows;
 use super::{
-    Common, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS, PREEMPTIBLE, READ_HOT,
-    REFRESHED, REFRESHED_SPEC, ROLE_NAMES, WORD, no_guard_levels, reclaim, stream,
+    COARSE_LESS, Common, FINE_MORE, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS, PREEMPTIBLE, READ_HOT,
+    REFRESHED, REFRESHED_SPEC, ROLE_NAMES, WORD, needs_levels, no_guard_levels, reclaim, stream,
 };
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
@@ -22,7 +22,7 @@ use ftl::{
 };
 use kernel::{Idx, IndexVec, Time};
 use nand::physics;
-use nand::{BlockId, Geometry, Mode, PlaneId, Ppn, Tag};
+use nand::{BlockId, Geometry, Level, Mode, PlaneId, Ppn, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -33,6 +33,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         LIMIT,
         LOW_LIMIT,
+        FINE_MORE,
+        COARSE_LESS,
         MONITORS,
         LOW_BLOCKS,
         ParamInfo {
@@ -71,6 +73,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         PREEMPTIBLE,
     ],
     misfit: no_guard_levels,
+    idle: needs_levels,
     ..PolicyInfo::of(Family::ReadDisturb)
 };
 
@@ -141,7 +144,7 @@ impl Ipr {
             .filter(|b| blocks.is_candidate(*b))
             .filter(|b| !matches!(blocks.role(*b), LOW | READ_HOT))
             .filter(|b| blocks.stream(*b) != StreamId::WEAR)
-            .filter(|b| view.reads[b.index()] < self.common.limit)
+            .filter(|b| !view.is_at_limit(*b))
             .min_by_key(|b| (blocks.valid(*b), b.as_u32()));
         let gains = |b: &BlockId| u64::from(all_pages - blocks.valid(*b)) * 100;
         let enough = self.least_gain * u64::from(all_pages);
@@ -234,6 +237,10 @@ impl Watch for Ipr {
 impl ReadDisturb for Ipr {
     fn limit(&self, mode: Mode) -> Option<u32> {
         Some(if mode == Mode::LowDensity { self.lows.limit() } else { self.common.limit })
+    }
+
+    fn limit_share(&self, level: Level) -> u32 {
+        self.common.limit_share(level)
     }
 
     fn streams(&self) -> Vec<StreamSpec> {

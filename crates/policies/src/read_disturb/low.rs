@@ -79,7 +79,8 @@ impl Lows {
     pub(super) fn end(&mut self, geometry: &Geometry, block: BlockId, reads: u32) {
         self.leaving[block] = false;
         self.now[geometry.plane_of(block).index()] -= 1;
-        let tenths = u64::from(reads) * 10 / u64::from(self.limit);
+        // A block of fine steps may have had more reads than the limit of others.
+        let tenths = (u64::from(reads) * 10 / u64::from(self.limit)).min(10);
         self.used[tenths as usize] += 1;
     }
 
@@ -96,7 +97,7 @@ impl Lows {
             view.blocks.role(*b) == LOW
                 && view.blocks.state(*b) == State::Closed
                 && !self.leaving[*b]
-                && reads(*b) < self.limit
+                && !view.is_at_limit(*b)
         });
         let mut idlest: Option<(BlockId, u128, u128)> = None;
         for b in candidates {

@@ -11,10 +11,11 @@ mod shadows;
 
 pub use shadows::Shadows;
 
+use crate::info::{DriveParts, Idle};
 use crate::params::{ParamInfo, ParamKind, Params};
 use ftl::{Dest, FtlView, Hold, Plan, Pool, ReadDisturb, Role, Step, StreamId, StreamSpec};
 use kernel::{Dur, IndexVec, Time, TimeSum};
-use nand::{BlockId, Geometry, Mode, PageOrder, Ppn, Tag};
+use nand::{BlockId, Geometry, Level, Mode, PageOrder, Ppn, Tag};
 
 crate::family::family! { $
     /// Family read-disturb.
@@ -27,6 +28,7 @@ crate::family::family! { $
         ipr: Box<ipr::Ipr>,
     }
     fn limit(&self, mode: Mode) -> Option<u32>;
+    fn limit_share(&self, level: Level) -> u32;
     fn streams(&self) -> Vec<StreamSpec>;
     fn keeps(&self) -> Option<(Pool, u32)>;
     fn role_names(&self) -> &'static [&'static str];
@@ -86,6 +88,20 @@ const LOW_LIMIT: ParamInfo = ParamInfo {
     default: "100000",
     doc: "host reads that a block with guard levels endures",
 };
+const FINE_MORE: ParamInfo = ParamInfo {
+    name: "fine-more",
+    kind: ParamKind::Int { min: 0, max: 300 },
+    default: "0",
+    doc: "percent of its limit that a block endures more if all its pages were written at high cost \
+          (fine steps)",
+};
+const COARSE_LESS: ParamInfo = ParamInfo {
+    name: "coarse-less",
+    kind: ParamKind::Int { min: 0, max: 99 },
+    default: "0",
+    doc: "percent of its limit that a block endures less once a page was written at low cost \
+          (coarse steps)",
+};
 const PREEMPTIBLE: ParamInfo = ParamInfo {
     name: "preemptible",
     kind: ParamKind::Word(&["no", "yes"]),
@@ -120,6 +136,9 @@ const WORD: u64 = 8;
 #[derive(Default)]
 struct Common {
     limit: u32,
+    /// Percent of the limit at the levels above and below the medium one.
+    fine: u32,
+    coarse: u32,
     hold: Hold,
     geometry: Option<Box<Geometry>>,
     /// When a block reached its limit.
@@ -133,6 +152,8 @@ impl Common {
     fn new(params: &Params) -> Self {
         Self {
             limit: params.int("limit") as u32,
+            fine: 100 + params.int(FINE_MORE.name) as u32,
+            coarse: 100 - params.int(COARSE_LESS.name) as u32,
             hold: if params.word("preemptible") == "yes" { Hold::Nothing } else { Hold::Die },
             ..Self::default()
         }
@@ -145,6 +166,15 @@ impl Common {
 
     fn geometry(&self) -> &Geometry {
         self.geometry.as_deref().expect("a policy is attached first")
+    }
+
+    /// Percent of its limit that a block endures whose coarsest page has this level.
+    fn limit_share(&self, level: Level) -> u32 {
+        match level {
+            Level::HighCost => self.fine,
+            Level::MediumCost => 100,
+            Level::LowCost => self.coarse,
+        }
     }
 
     /// Begins the plan for a block that has reached its limit.
@@ -169,6 +199,19 @@ impl Common {
             ("refresh_ns_max", self.longest.as_ns() as f64),
         ]
     }
+}
+
+/// The parts that have no use on a drive whose levels are alike.
+fn needs_levels(drive: &DriveParts<'_>, params: &Params) -> Idle {
+    let set = |param: &ParamInfo| params.int(param.name) > 0;
+    if drive.levels || !(set(&FINE_MORE) || set(&COARSE_LESS)) {
+        return Idle::Nothing;
+    }
+    Idle::Part(
+        "`fine-more` and `coarse-less` are for blocks written at high and low cost, and all levels \
+         take the same time (timing.levels)"
+            .to_owned(),
+    )
 }
 
 /// Plans that the whole block moves to a stream.

@@ -4,7 +4,9 @@
 //! copied to unused pages of the same block, which then endures as many reads again. It is erased
 //! when it has no unused pages left. With 32 pages of 192 that is five times.
 
-use super::{LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows};
+use super::{
+    COARSE_LESS, FINE_MORE, LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows, needs_levels,
+};
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
 
@@ -17,6 +19,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
             and Chang, DATE 2018, describe it",
     params: &[
         LIMIT,
+        FINE_MORE,
+        COARSE_LESS,
         ParamInfo {
             name: "pages",
             kind: ParamKind::Int { min: 1, max: 65_535 },
@@ -27,6 +31,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         SHADOWS,
         PREEMPTIBLE,
     ],
+    idle: needs_levels,
     ..PolicyInfo::of(Family::ReadDisturb)
 };
 

@@ -4,7 +4,9 @@
 //! pages instead of a whole block: reads wait less for it. It endures no more reads than others, so
 //! there are as many refreshes and erases.
 
-use super::{LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows};
+use super::{
+    COARSE_LESS, FINE_MORE, LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows, needs_levels,
+};
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
 
@@ -16,6 +18,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
             memory, APSys 2013, as Wu, Ma and Chang, DATE 2018, describe it",
     params: &[
         LIMIT,
+        FINE_MORE,
+        COARSE_LESS,
         ParamInfo {
             name: "pages",
             kind: ParamKind::Int { min: 1, max: 65_535 },
@@ -26,6 +30,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         SHADOWS,
         PREEMPTIBLE,
     ],
+    idle: needs_levels,
     ..PolicyInfo::of(Family::ReadDisturb)
 };
 

@@ -3,12 +3,15 @@
 //! The baseline of every other scheme. Simple and safe; under reads that are highly concentrated
 //! the same data moves again and again, and each move ends in an erase.
 
-use super::{Common, LIMIT, PREEMPTIBLE, REFRESHED, REFRESHED_SPEC, WORD, reclaim};
+use super::{
+    COARSE_LESS, Common, FINE_MORE, LIMIT, PREEMPTIBLE, REFRESHED, REFRESHED_SPEC, WORD,
+    needs_levels, reclaim,
+};
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
 use ftl::{FtlView, Interests, Plan, ReadDisturb, Role, State, StreamSpec, Watch};
 use kernel::Time;
-use nand::{BlockId, Geometry, Mode, Tag};
+use nand::{BlockId, Geometry, Level, Mode, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -17,7 +20,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
     summary: "Moves the data of a block that has reached its read limit to another.",
     paper: "folklore; the baseline of Wu, Ma and Chang, Flash read disturb management using \
             adaptive cell bit-density with in-place reprogramming, DATE 2018",
-    params: &[LIMIT, PREEMPTIBLE],
+    params: &[LIMIT, FINE_MORE, COARSE_LESS, PREEMPTIBLE],
+    idle: needs_levels,
     ..PolicyInfo::of(Family::ReadDisturb)
 };
 
@@ -47,6 +51,10 @@ impl Watch for Refresh {
 impl ReadDisturb for Refresh {
     fn limit(&self, _: Mode) -> Option<u32> {
         Some(self.common.limit)
+    }
+
+    fn limit_share(&self, level: Level) -> u32 {
+        self.common.limit_share(level)
     }
 
     fn streams(&self) -> Vec<StreamSpec> {

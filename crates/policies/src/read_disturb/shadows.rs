@@ -11,7 +11,7 @@ use ftl::{
     Watch,
 };
 use kernel::{Idx, Time};
-use nand::{BlockId, Geometry, Mode, Ppn, Tag};
+use nand::{BlockId, Geometry, Level, Mode, Ppn, Tag};
 
 /// Read-hot pages in shadow blocks.
 pub struct Shadows {
@@ -78,7 +78,7 @@ impl Shadows {
             }
             let unused = view.geometry.pages_per_block() - blocks.written(shadow);
             let more = room.saturating_sub(blocks.valid(shadow)).min(unused);
-            if more > 0 && !rest.is_empty() && view.reads[shadow.index()] < self.common.limit {
+            if more > 0 && !rest.is_empty() && !view.is_at_limit(shadow) {
                 copy(more, Dest::Block(shadow), &mut rest);
             }
         }
@@ -158,6 +158,10 @@ impl Watch for Shadows {
 impl ReadDisturb for Shadows {
     fn limit(&self, _: Mode) -> Option<u32> {
         Some(self.common.limit)
+    }
+
+    fn limit_share(&self, level: Level) -> u32 {
+        self.common.limit_share(level)
     }
 
     fn streams(&self) -> Vec<StreamSpec> {

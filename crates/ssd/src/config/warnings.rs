@@ -23,9 +23,7 @@ impl Drive {
         let timing = &self.timing;
         let parts = DriveParts {
             geometry: &self.geometry,
-            levels: [timing.read, timing.program]
-                .iter()
-                .any(|at| at.values().any(|t| *t != at[Level::MediumCost])),
+            levels: self.levels_differ(),
             program: timing.program[Level::MediumCost],
             endurance: self.endurance_left(),
             // A run retires a block at its rated cycles, however long it rested.
@@ -39,6 +37,13 @@ impl Drive {
             Idle::Nothing => unreachable!("it is not listed"),
         };
         self.policies.idle(&parts).into_iter().map(said).collect()
+    }
+
+    /// Whether a read or a program takes another time at another cost level.
+    pub(crate) fn levels_differ(&self) -> bool {
+        [self.timing.read, self.timing.program]
+            .iter()
+            .any(|at| at.values().any(|t| *t != at[Level::MediumCost]))
     }
 
     /// The drive's policies that a fast-forward without simulation does not ask.

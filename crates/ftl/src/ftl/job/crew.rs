@@ -396,5 +396,6 @@ impl<K: PolicyTypes> Ftl<K> {
             self.close(superblock, now);
         }
         self.jobs.release(JobCondition::Program(superblock));
+        self.note_parity_level(first, now);
     }
 }
