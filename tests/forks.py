@@ -82,7 +82,7 @@ class Forks:
         return done
 
     def close(self) -> None:
-        """Ends the process, whose time is from now on that of a child of ours, with its commands."""
+        """Ends the process: its time, and that of its commands, is now that of a child of ours."""
         self._process.communicate()
         SPENT[0] -= self._spent
 
