@@ -130,7 +130,17 @@ def one(asked: dict[str, Any]) -> list[Any]:
 
 
 if __name__ == "__main__":
-    import floatgate.cli  # noqa: F401
+    # What commands load when they begin. polars is not among it: it starts threads, and a forked
+    # process would have none of them.
+    import floatgate.cli
+    import floatgate.experiments
+    import floatgate.migrate.convert
+    import floatgate.report
+    import floatgate.reproduce.runner
+    import floatgate.result.tables
+    import floatgate.runs.sweep  # noqa: F401
+
+    assert "polars" not in sys.modules
 
     for line in sys.stdin.buffer:
         print(json.dumps(one(json.loads(line))), flush=True)
