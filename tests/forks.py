@@ -130,8 +130,8 @@ def one(asked: dict[str, Any]) -> list[Any]:
 
 
 if __name__ == "__main__":
-    # What commands load when they begin. polars is not among it: it starts threads, and a forked
-    # process would have none of them.
+    # These modules are loaded by most commands. polars is not one of them: it starts threads, and a
+    # forked process would have none of them.
     import floatgate.cli
     import floatgate.experiments
     import floatgate.migrate.convert

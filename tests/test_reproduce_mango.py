@@ -14,8 +14,8 @@ from floatgate.result.run import Result
 from reproduced import not_carried, quick, row, rows, sheet
 
 of_its_runs = pytest.mark.verify
-"""For tests of Mango's runs: its quick form takes 11 s of processor time. What Mango does to pages
-is tested in `crates/ssd/tests/mango.rs`."""
+"""For tests of Mango's runs: its quick form takes 11 s of processor time. The pages that Mango
+passes over are tested in `crates/ssd/tests/mango.rs`."""
 
 
 @pytest.fixture(scope="module")
