@@ -79,7 +79,7 @@ lint-python:
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest floatgate._core
+	$(BIN)/python -m mypy.stubtest floatgate._core --mypy-config-file scripts/stubtest.ini
 	$(BIN)/python scripts/licences.py > /dev/null
 	$(BIN)/python scripts/prose.py
 

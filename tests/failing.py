@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from processes import LONG
+from forks import Forks
 
 SOURCE = Path(__file__).with_name("failing_calls.c")
 
@@ -44,9 +44,9 @@ class Call:
 
 @dataclass
 class Done:
-    """The effect of a command."""
+    """The effect of a command; a code of `None` stands for one that did not end."""
 
-    code: int
+    code: int | None
     stdout: str
     stderr: str
     calls: list[Call]
@@ -54,10 +54,11 @@ class Done:
 
 
 class Failing:
-    """Runs commands, of whose calls below `folders` one may fail."""
+    """Runs commands, of whose calls below `folders` one may fail, in a forked process each."""
 
     def __init__(self, library: Path, scratch: Path, folders: list[Path]) -> None:
         self.library, self.scratch, self.folders = library, scratch, folders
+        self.forks: Forks | None = None
         scratch.mkdir(exist_ok=True)
 
     def environment(self, at: int, error: int, extra: Mapping[str, str]) -> dict[str, str]:
@@ -79,16 +80,15 @@ class Failing:
         self, words: list[str], at: int = 0, error: int = 0, *, cwd: Path, **extra: str
     ) -> Done:
         """Runs `floatgate WORDS`; the call number `at` fails with `error`, for 0 none."""
-        done = subprocess.run(
-            [sys.executable, "-m", "floatgate", *words],
-            cwd=cwd,
-            env=self.environment(at, error, extra),
-            check=False,
-            text=True,
-            capture_output=True,
-            timeout=LONG,
-        )
-        return Done(done.returncode, done.stdout, done.stderr, self.calls(), self.count())
+        if self.forks is None:
+            self.forks = Forks(LD_PRELOAD=str(self.library))
+        done = self.forks.run(words, cwd, self.environment(at, error, extra))
+        return Done(done.code, done.out, done.err, self.calls(), self.count())
+
+    def close(self) -> None:
+        """Ends the process that forks, if there is one."""
+        if self.forks is not None:
+            self.forks.close()
 
     def count(self) -> int:
         return int.from_bytes((self.scratch / "count").read_bytes(), "little")

@@ -1,6 +1,7 @@
 /* Lets the n-th call on a path below some folders fail, in a program that this is preloaded into.
  *
- * The environment sets it up:
+ * The environment sets it up, when the program starts or at the first call after it was changed: a
+ * process that is forked for one command gets its environment late.
  * - FAIL_UNDER: the folders, each with its whole path, separated by colons
  * - FAIL_COUNT: a file of eight zero bytes, the calls so far, of all processes together
  * - FAIL_AT: the number of the call that fails, from 1; 0 for none
@@ -33,6 +34,7 @@ __attribute__((constructor)) static void set_up(void) {
     const char *log = getenv("FAIL_LOG");
     under = getenv("FAIL_UNDER");
     if (!under || !name) return;
+    int before = errno;
     int file = syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CLOEXEC);
     if (file < 0) return;
     void *place = mmap(0, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -47,6 +49,13 @@ __attribute__((constructor)) static void set_up(void) {
         if (high >= 0) { syscall(SYS_close, log_to); log_to = high; }
     }
     count = place;
+    errno = before;
+}
+
+/* Whether calls are counted. */
+static int counts(void) {
+    if (!count) set_up();
+    return count != 0;
 }
 
 static int is_under(const char *path) {
@@ -61,7 +70,7 @@ static int is_under(const char *path) {
 
 /* Counts a call; whether it is the one that fails. */
 static int fails(const char *call, const char *path) {
-    if (!count || !is_under(path)) return 0;
+    if (!is_under(path)) return 0;
     long nth = __atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST);
     if (log_to >= 0) {
         char line[PATH_MAX + 64];
@@ -92,12 +101,12 @@ static int whole(int folder, const char *path, char *into) {
 
 static int fails_at_path(const char *call, int folder, const char *path) {
     char name[PATH_MAX];
-    return count && whole(folder, path, name) && fails(call, name);
+    return counts() && whole(folder, path, name) && fails(call, name);
 }
 
 static int fails_at_file(const char *call, int file) {
     char link[64], path[PATH_MAX];
-    if (!count) return 0;
+    if (!counts()) return 0;
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0) return 0;
@@ -148,7 +157,7 @@ OF_PATH(mkdirat, folder, (int folder, const char *path, mode_t mode), folder, pa
 /* Of a new name the log has the old one, too, in a line before. */
 static int renames(int from_folder, const char *from, int to_folder, const char *to) {
     char old[PATH_MAX], new[PATH_MAX];
-    if (!count || !whole(from_folder, from, old) || !whole(to_folder, to, new)) return 0;
+    if (!counts() || !whole(from_folder, from, old) || !whole(to_folder, to, new)) return 0;
     if (log_to >= 0 && is_under(new)) {
         char line[PATH_MAX + 64];
         int length = snprintf(line, sizeof line, "0 renamed %s\n", old);

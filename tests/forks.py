@@ -46,10 +46,15 @@ class Done(NamedTuple):
 class Forks:
     """The process that forks, seen by those who have commands."""
 
-    def __init__(self) -> None:
+    def __init__(self, **more: str) -> None:
+        """`more` is the environment that this process has beside ours."""
+        self._spent = 0.0
         # With `-P` no module of the tests is found where floatgate looks for one of its own.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-P", __file__],
+            env=os.environ | more,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
 
     def run(
@@ -73,11 +78,13 @@ class Forks:
         to.flush()
         done = Done(*json.loads(come.readline()))
         SPENT[0] += done.seconds
+        self._spent += done.seconds
         return done
 
     def close(self) -> None:
-        """Ends the process."""
+        """Ends the process: its time, and that of its commands, is now that of a child of ours."""
         self._process.communicate()
+        SPENT[0] -= self._spent
 
 
 def child(asked: dict[str, Any], out: IO[bytes], err: IO[bytes]) -> None:
@@ -123,7 +130,17 @@ def one(asked: dict[str, Any]) -> list[Any]:
 
 
 if __name__ == "__main__":
-    import floatgate.cli  # noqa: F401
+    # These modules are loaded by most commands. polars is not one of them: it starts threads, and a
+    # forked process would have none of them.
+    import floatgate.cli
+    import floatgate.experiments
+    import floatgate.migrate.convert
+    import floatgate.report
+    import floatgate.reproduce.runner
+    import floatgate.result.tables
+    import floatgate.runs.sweep  # noqa: F401
+
+    assert "polars" not in sys.modules
 
     for line in sys.stdin.buffer:
         print(json.dumps(one(json.loads(line))), flush=True)

@@ -67,7 +67,10 @@ def assert_agrees(ours: Any, expected: Any, where: str = "") -> int:
     return 1
 
 
-@pytest.mark.parametrize(("seed", "page"), [(1, 4096), (2, 512), (3, 65536)])
+@pytest.mark.parametrize(
+    ("seed", "page"),
+    [(1, 4096), (3, 65536), pytest.param(2, 512, marks=pytest.mark.verify)],  # the twin takes 8 s
+)
 def test_every_measure_agrees_with_its_slow_twin(tmp_path: Path, seed: int, page: int) -> None:
     requests = made_up(seed)
     epochs = {"1min": MINUTE, "5min": 5 * MINUTE, "7s": 7 * twin.SECOND}

@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ from failing import Failing, library, not_durable
 from floatgate.result.folder import RESULT
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.ENAMETOOLONG)
+# With the usual spare of 10 %, ageing such a small drive would take most of the time.
 SMALL = [
     "--set", "geometry.channels=1", "--set", "geometry.chips-per-channel=1",
-    "--set", "geometry.blocks-per-plane=64", "--set", "workload.requests=100",
+    "--set", "geometry.blocks-per-plane=64", "--set", "ftl.spare-factor=0.3",
+    "--set", "workload.requests=100",
 ]  # fmt: skip
 JOB = ["agcr", "random-write", *SMALL, "--steady", "-q", "--out", "out"]
 SWEEP = """schema = "floatgate.experiment/1"
@@ -35,6 +38,7 @@ workload = "random-write"
 "geometry.channels" = 1
 "geometry.chips-per-channel" = 1
 "geometry.blocks-per-plane" = 64
+"ftl.spare-factor" = 0.3
 "workload.requests" = 100
 "host.queue-depth" = [1, 8]
 """
@@ -71,6 +75,9 @@ class Place:
             shutil.rmtree(folder, ignore_errors=True)
         if hasattr(self, "earlier"):
             shutil.copytree(self.earlier, self.out)
+
+    def close(self) -> None:
+        self.failing.close()
 
     def run(self, words: list[str], at: int = 0, error: int = 0) -> Any:
         return self.failing.run(words, at, error, cwd=self.folder, FLOATGATE_CACHE=str(self.cache))
@@ -150,24 +157,24 @@ def some(count: int, most: int) -> list[int]:
 
 @pytest.mark.parametrize(("name", "most"), [("run", 12), ("compare", 2), ("sweep", 2)])
 def test_a_call_that_fails_is_a_message(built: Path, tmp_path: Path, name: str, most: int) -> None:
-    place = Place(built, tmp_path)
-    count, whole = undisturbed(place, COMMANDS[name])
-    assert count > 30
-    noticed = [
-        fails_soundly(place, COMMANDS[name], at, ERRORS[i % 3], whole)
-        for i, at in enumerate(some(count, most))
-    ]
+    with closing(Place(built, tmp_path)) as place:
+        count, whole = undisturbed(place, COMMANDS[name])
+        assert count > 30
+        noticed = [
+            fails_soundly(place, COMMANDS[name], at, ERRORS[i % 3], whole)
+            for i, at in enumerate(some(count, most))
+        ]
     assert any(noticed)
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_call_fails_in_every_way(built: Path, tmp_path: Path, name: str) -> None:
-    place = Place(built, tmp_path)
-    count, whole = undisturbed(place, COMMANDS[name])
-    for at in range(1, count + 1):
-        for error in ERRORS:
-            fails_soundly(place, COMMANDS[name], at, error, whole)
+    with closing(Place(built, tmp_path)) as place:
+        count, whole = undisturbed(place, COMMANDS[name])
+        for at in range(1, count + 1):
+            for error in ERRORS:
+                fails_soundly(place, COMMANDS[name], at, error, whole)
 
 
 WRITE = """        file.write(data)
@@ -205,12 +212,12 @@ def test_a_planted_fault_is_found(
     assert text.count(right) == 1
     damaged.write_text(text.replace(right, wrong))
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
-    place = Place(built, tmp_path)
 
-    def look_for_it() -> None:
+    def look_for_it(place: Place) -> None:
         count, whole = undisturbed(place, COMMANDS["run"])
         for at in range(count, 0, -1):
             fails_soundly(place, COMMANDS["run"], at, errno.ENOSPC, whole)
 
-    with pytest.raises(AssertionError):
-        look_for_it()
+    # Its process is started here, so that it has the damaged package.
+    with closing(Place(built, tmp_path)) as place, pytest.raises(AssertionError):
+        look_for_it(place)

@@ -13,6 +13,10 @@ from floatgate.reproduce.studies.wom.chips import FIRST, measured_chips, turned
 from floatgate.result.run import Result
 from reproduced import not_carried, quick, row, rows, sheet
 
+of_its_runs = pytest.mark.verify
+"""For tests of Mango's runs: its quick form takes 11 s of processor time. The pages that Mango
+passes over are tested in `crates/ssd/tests/mango.rs`."""
+
 
 @pytest.fixture(scope="module")
 def mango(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
@@ -24,6 +28,7 @@ def wom(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     return quick("wom", tmp_path_factory)
 
 
+@of_its_runs
 def test_claims_rest_on_the_runs_that_they_name(mango: Reproduction, wom: Reproduction) -> None:
     for name, each in (("mango", mango), ("wom", wom)):
         assert list(not_carried(each, known()[name].quick())) == []
@@ -36,6 +41,7 @@ def results(made: Reproduction) -> list[Result]:
     ]
 
 
+@of_its_runs
 def test_no_mean_takes_a_handful_of_urgent_writes(mango: Reproduction) -> None:
     # DesktopDev is a day of 33 requests a second: its first 10,000 here.
     desktop = [run for run in results(mango) if "desktop-dev" in str(run.provenance.workload.notes)]
@@ -48,6 +54,7 @@ def test_no_mean_takes_a_handful_of_urgent_writes(mango: Reproduction) -> None:
     assert "swap 10 % in desktop" in {name["workload"] for name in best.runs}
 
 
+@of_its_runs
 def test_what_is_said_of_a_netbook_is_set_beside_its_own_joules(mango: Reproduction) -> None:
     """The paper's 3 % is of the whole trace, its 13 % of the battery's share."""
     figure = rows(mango, "Figure 13")
@@ -79,6 +86,7 @@ def test_what_is_said_of_a_netbook_is_set_beside_its_own_joules(mango: Reproduct
             assert found.ours == pytest.approx(ours, rel=1e-12)
 
 
+@of_its_runs
 def test_no_fill_has_all_three_published_numbers(mango: Reproduction) -> None:
     """The sheet of load and fill counts what Figure 13 says of the same point."""
     figure = rows(mango, "Figure 13")
@@ -102,6 +110,7 @@ def test_no_fill_has_all_three_published_numbers(mango: Reproduction) -> None:
         assert near < 3
 
 
+@of_its_runs
 def test_urgent_writes_are_quicker_and_at_most_as_much_as_pages_are(mango: Reproduction) -> None:
     found = row(mango, "Figure 12", "swap writes, speed-up")
     # 1.12 ms in the mean and 0.57 ms on a fast page, transfers included.
@@ -111,12 +120,14 @@ def test_urgent_writes_are_quicker_and_at_most_as_much_as_pages_are(mango: Repro
     assert found.stand_in
 
 
+@of_its_runs
 def test_passing_pages_over_wears(mango: Reproduction) -> None:
     wear = [row.ours for what, row in rows(mango, "Figure 13").items() if what.startswith("wear")]
     assert len(wear) == 4
     assert all(isinstance(more, float) and 0 < more < 1 for more in wear)
 
 
+@of_its_runs
 def test_the_two_states_of_a_netbook_add_up(mango: Reproduction) -> None:
     checked = 0
     for run in results(mango):
@@ -238,6 +249,7 @@ def test_levels_alone_make_no_life_of_five_times(wom: Reproduction) -> None:
         assert min(ones, 1 - ones) / 0.5 >= 0.5
 
 
+@of_its_runs
 def test_stand_ins_are_marked(mango: Reproduction, wom: Reproduction) -> None:
     rows = [row for table in mango.report.tables for row in table.rows]
     assert len(rows) > 8

@@ -16,6 +16,10 @@ from floatgate.reproduce.studies.ready import life, lives, paper, speed
 from reproduced import quick, redirected, rows, sheet
 from walk import unlike
 
+of_its_runs = pytest.mark.verify
+"""For tests of the study's runs: its quick form takes 20 s of processor time. The equations and
+Table 2 are tested in `crates/ssd/tests/fluid.rs`."""
+
 HOURS = 43_800
 """Five years."""
 
@@ -25,6 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     return quick("ready", tmp_path_factory)
 
 
+@of_its_runs
 def test_claims_rest_on_the_lives_that_they_name(made: Reproduction) -> None:
     rows = [row for table in made.report.tables for row in table.rows]
     assert sum("life" in names for row in rows for names in row.by) > 20
@@ -50,6 +55,7 @@ def ours(made: Reproduction, title: str, what: str) -> float:
     return numbers(made, title)[what]
 
 
+@of_its_runs
 def test_throttled_lives_end_at_five_years_and_the_others_on_the_papers_side(
     made: Reproduction,
 ) -> None:
@@ -88,6 +94,7 @@ def test_what_follows_is_what_the_equations_say() -> None:
             assert life.follows(table, name) == pytest.approx(expected, rel=2e-3), (trace, name)
 
 
+@of_its_runs
 def test_what_throttling_relies_on_is_measured(made: Reproduction) -> None:
     found = rows(made, "Sections 3.3 and 3.4")
     # The paper lends 10 %, of 100 rated cycles in 60 days here.
@@ -98,6 +105,7 @@ def test_what_throttling_relies_on_is_measured(made: Reproduction) -> None:
     assert idle.runs[0]["wear"] == "hot-cold-swap"
 
 
+@of_its_runs
 def test_every_figure_and_table_has_rows_and_what_is_not_measured_says_why(
     made: Reproduction,
 ) -> None:
@@ -114,6 +122,7 @@ def test_every_figure_and_table_has_rows_and_what_is_not_measured_says_why(
             assert row.ours is not None or row.note, row
 
 
+@of_its_runs
 def test_an_hour_of_a_trace_in_minutes_claims_nothing_of_bursts(made: Reproduction) -> None:
     for title in ("Table 3", "Figure 4", "Figure 12", "Figure 13", "Figure 14"):
         judged = [row for row in rows(made, title).values() if row.published is not None]
@@ -128,6 +137,7 @@ def test_an_hour_of_a_trace_in_minutes_claims_nothing_of_bursts(made: Reproducti
     assert not any(title.startswith(f"Figure {n}") for n in (12, 13, 14) for title in titles)
 
 
+@of_its_runs
 def test_without_a_throttle_what_is_written_is_demand_times_write_amplification(
     made: Reproduction,
 ) -> None:
@@ -136,6 +146,7 @@ def test_without_a_throttle_what_is_written_is_demand_times_write_amplification(
         assert found == pytest.approx(rate * waf * HOURS / 1024, rel=1e-3)
 
 
+@of_its_runs
 def test_table_2_comes_back(made: Reproduction) -> None:
     compared = 0
     for what, row in rows(made, "Table 2").items():
@@ -160,6 +171,7 @@ def test_table_2_comes_back(made: Reproduction) -> None:
     assert facts == {"exchange, DT, W"}
 
 
+@of_its_runs
 def test_responses_follow_from_the_bytes(made: Reproduction) -> None:
     # All time that is not served is delay, shared by the served pages.
     table = sheet(made, "Figure 11 in numbers")
@@ -207,6 +219,7 @@ def achievable(idle_hours: float, recovery: str) -> float:
     return low
 
 
+@of_its_runs
 def test_the_equations_are_the_engines(made: Reproduction) -> None:
     # As many cycles as their rest leaves time for.
     fitted, printed = 8616, 4020
@@ -226,6 +239,7 @@ def test_the_equations_are_the_engines(made: Reproduction) -> None:
         assert cycles == pytest.approx(expected, rel=1e-6)
 
 
+@of_its_runs
 def test_bursts_are_what_a_static_rate_loses_by(made: Reproduction) -> None:
     table = [row for row in sheet(made, "Why ST differs").rows if row[1] != "published"]
     for trace, gib, free in (("proj", 32, 2.08 * 1.62), ("exchange", 128, 20.61 * 2.24)):
@@ -248,6 +262,7 @@ def test_bursts_are_what_a_static_rate_loses_by(made: Reproduction) -> None:
         assert ratios[0] == pytest.approx(1, abs=0.02)
 
 
+@of_its_runs
 def test_promises_are_broken_and_kept_each_by_its_own_measure(made: Reproduction) -> None:
     ends = {tuple(row[:4]): row[5:] for row in sheet(made, "Demands that break").rows}
     assert len(ends) == 8
@@ -267,6 +282,7 @@ def test_promises_are_broken_and_kept_each_by_its_own_measure(made: Reproduction
     assert "Demands that break a promise" in made.page.read_text()
 
 
+@of_its_runs
 def test_what_each_cycles_own_rest_costs(made: Reproduction) -> None:
     found = {(row[0].partition(" ")[0], row[1]): row for row in sheet(made, "Rest when").rows}
     assert len(found) == 6
@@ -277,6 +293,7 @@ def test_what_each_cycles_own_rest_costs(made: Reproduction) -> None:
         assert float(guarded[3].replace(",", "")) <= float(local[3].replace(",", ""))
 
 
+@of_its_runs
 def test_who_trusts_the_wrong_constants(made: Reproduction) -> None:
     found = {(row[0], row[1]): row for row in sheet(made, "Both sets").rows}
     # Printed cells take 4,020 cycles in five years, fitted ones 8,616.
@@ -360,6 +377,7 @@ def test_the_deviation_of_delays_is_that_of_their_distribution() -> None:
     assert speed.deviation(life) == pytest.approx(5e8)
 
 
+@of_its_runs
 def test_every_number_of_a_stand_in_is_marked(made: Reproduction) -> None:
     found = [
         row for table in made.report.tables for row in table.rows
@@ -374,6 +392,7 @@ def test_every_number_of_a_stand_in_is_marked(made: Reproduction) -> None:
     assert sum("[stand-in]" in title for title in plots) == len(plots) - 3
 
 
+@of_its_runs
 def test_the_page_draws_everything(browser: Browser, made: Reproduction) -> None:
     opened = browser.open(made.page, 1280, dark=False)
     assert opened.errors == []

@@ -67,7 +67,9 @@ def test_a_modern_drive_writes_wordlines_of_all_planes_at_once(
     drive: str, program: float, wordline: int
 ) -> None:
     page, planes, dies = 16_384, 4, 8
-    result = floatgate.run(drive, "sequential-write", set={"workload.requests": 40_000})
+    # On an empty drive, because filling it would take most of the time.
+    settings = {"workload.requests": 40_000, "precondition.fill": "none"}
+    result = floatgate.run(drive, "sequential-write", set=settings)
     # A command, the pages of a wordline in all planes over the channel, the array once.
     unit = wordline * planes * page
     together = 300e-9 + unit / 1600e6 + wordline * program
@@ -82,6 +84,7 @@ def test_a_modern_drive_writes_wordlines_of_all_planes_at_once(
 def test_a_workload_that_fits_the_buffer_takes_the_time_of_its_programs() -> None:
     """Before, this run ended after 0 s."""
     settings = {"buffer.size": "512MiB", "host.queue-depth": 1, "workload.requests": 10_000}
+    settings["precondition.fill"] = "none"  # filling the drive would take most of the time
     result = floatgate.run("modern-tlc", "random-write", set=settings)
     # 4 KiB over the link at 7 GB/s, then 4 us, and 4 KiB at 8.9 GB/s; one after the other, while
     # programs run.

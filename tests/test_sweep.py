@@ -553,6 +553,7 @@ finally:
 @pytest.mark.skipif(not os.path.isfile("/proc/self/io"), reason="needs a system that tells")
 def test_two_sweeps_at_once_age_a_drive_once(tmp_path: Path) -> None:
     aged = SMALL | {"precondition.age": "random", "geometry.blocks-per-plane": 512}
+    aged["ftl.spare-factor"] = 0.3  # which ages it in a quarter of the time
     states, processes = tmp_path / "states", []
     for i in range(2):
         experiment = Experiment(

@@ -34,11 +34,13 @@ def problems(tool: Path, *files: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.verify  # its tool is compiled first, which takes longer than most tests
 def test_workflows_are_valid(actionlint: Path) -> None:
     assert len(WORKFLOWS) >= 4
     assert problems(actionlint, *WORKFLOWS) == ""
 
 
+@pytest.mark.verify
 def test_an_invalid_workflow_is_found(actionlint: Path, tmp_path: Path) -> None:
     wrong = WORKFLOWS[0].read_text().replace("runs-on: ubuntu-24.04", "runs-on: ubuntu-99.04")
     path = tmp_path / "wrong.yml"

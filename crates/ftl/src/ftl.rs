@@ -387,6 +387,12 @@ impl<K: PolicyTypes> Ftl<K> {
         self.space.plain
     }
 
+    /// Whether a block was retired since the run began. Before that no drive is worn out.
+    #[inline]
+    pub fn has_retired(&self) -> bool {
+        self.space.counts.retired > FlashBlocks::ZERO
+    }
+
     /// So many blocks are retired that the drive cannot hold its data and go on.
     #[inline]
     pub fn is_worn_out(&self) -> bool {

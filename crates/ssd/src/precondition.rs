@@ -10,7 +10,7 @@ use kernel::{BitSet, Hint, Prio, Rng, Time};
 use nand::Store;
 use std::io::Read;
 use std::ops::Range;
-use workload::{Draws, Op, Request, RequestSource, Workload};
+use workload::{Draws, HARDLY_WRITES, Op, Request, RequestSource, Workload};
 
 /// The result of preconditioning.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
@@ -542,10 +542,6 @@ fn age_by_workload<K: PolicyTypes>(
 /// The most writes and trims of a workload that are kept in memory instead of read again.
 const KEPT: usize = 1 << 22;
 
-/// The share of writes and trims among the requests of a generator below which it does not age a
-/// drive with other draws.
-const RARE: f64 = 1e-3;
-
 /// The source of writes and trims for ageing by the workload.
 enum Changes<'a> {
     /// A generator with other draws, batch by batch.
@@ -634,7 +630,7 @@ impl<'a> Changes<'a> {
             Ok(())
         })?;
         // Passes of a generator that hardly ever writes would take for ever.
-        let rare = input.about().requests.is_some_and(|n| (all as f64) < n as f64 * RARE);
+        let rare = input.about().requests.is_some_and(|n| (all as f64) < n as f64 * HARDLY_WRITES);
         let draws = if rare { Draws::Nothing } else { input.draws() };
         Ok(match draws {
             _ if all == 0 => (Self::Kept(kept), (0, 0)),

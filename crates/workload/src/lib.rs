@@ -40,7 +40,9 @@ pub use arrange::{
 };
 pub use clock::at_speed;
 pub use error::{Detail, Spot, TraceError, TracePlace};
-pub use generate::{Arrivals, Eviction, Generator, MixShare, PassOrder, Pattern, Size, Synthetic};
+pub use generate::{
+    Arrivals, Eviction, Generator, HARDLY_WRITES, MixShare, PassOrder, Pattern, Size, Synthetic,
+};
 pub use request::{BATCH, Op, Request};
 pub use source::{
     About, Draws, Flow, Flows, Loop, Named, RequestSource, StandIn, Workload, digest,

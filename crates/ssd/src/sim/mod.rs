@@ -45,7 +45,7 @@ use crate::record::Sink;
 use crate::server::assert_within;
 use ftl::{Cost, Ftl, HostTag, Lpn, Order, PolicyTypes, Queues, Throttle, Waiting};
 use kernel::{Dur, Idx, Time, TimeSum};
-use nand::{FlashBlocks, PlaneId};
+use nand::PlaneId;
 use policies::ArbitrationPolicy;
 use read::JoinedRead;
 use rustc_hash::FxHashSet;
@@ -249,7 +249,7 @@ impl<K: PolicyTypes> Sim<K> {
             if !self.requests.done.is_empty() {
                 return Turn::Done;
             }
-            if self.ftl.is_worn_out() || self.has_no_way_on() {
+            if self.ftl.has_retired() && self.is_at_its_end() {
                 self.watch.worn_out_at = Some(self.clock.now);
                 return Turn::WornOut;
             }
@@ -403,14 +403,13 @@ impl<K: PolicyTypes> Sim<K> {
         self.buffer.is_some() || self.ftl.offers_idle_work() || self.ftl.next_timer().is_some()
     }
 
-    /// Writes wait for space, and nothing under way will make any. If blocks were retired, that is
-    /// the end of life: one plane has lost the blocks that garbage collection needs, before the
-    /// drive as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] reports it.
-    #[inline]
-    fn has_no_way_on(&self) -> bool {
-        self.waits.for_space() > 0
-            && self.ftl.counts().retired > FlashBlocks::ZERO
-            && self.is_at_rest()
+    /// Blocks were retired. Whether that is the end of life: too few are left, or writes wait for space
+    /// and nothing under way will make any. Then one plane has lost the blocks that garbage collection
+    /// needs, before the drive as a whole has. A wait without a retired block is a bug of ours, and
+    /// [`Sim::finish`] reports it.
+    #[cold]
+    fn is_at_its_end(&self) -> bool {
+        self.ftl.is_worn_out() || self.waits.for_space() > 0 && self.is_at_rest()
     }
 
     /// No operation waits for a die or runs on one.

@@ -307,6 +307,11 @@ pub(crate) fn forget_idle(value: &mut Value) {
     value["warnings"].as_array_mut().expect("a list").retain(|w| w["code"] != "idle-policy");
 }
 
+/// The cases of a test that are long: `make test` has the first of them, `make verify` all.
+pub(crate) fn first_of<T>(all: &[T], few: usize) -> &[T] {
+    if cfg!(feature = "verify") { all } else { &all[..few] }
+}
+
 /// Fails unless `ours` lies within `tolerance` (relative) of `theirs`; prints the comparison.
 #[track_caller]
 pub(crate) fn close(what: &str, ours: f64, theirs: f64, tolerance: f64) {

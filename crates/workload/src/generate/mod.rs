@@ -191,8 +191,9 @@ const OPERATIONS: &str = "workload/operations";
 /// Nobody waits until the flushes among more requests are counted: about a second's worth.
 const MANY: u64 = 1 << 29;
 
-/// A stream with a smaller share of writes takes too long to write anything much.
-const FEW: f64 = 1e-3;
+/// The share of writes and trims among the requests of a generator, from 0 to 1, below which it takes
+/// too long to write anything much. Such a workload does not age a drive with other draws.
+pub const HARDLY_WRITES: f64 = 1e-3;
 
 /// A share in units of 2^-64, so that a draw of 64 bits is compared without a division.
 fn below(share: f64) -> u64 {
@@ -228,7 +229,7 @@ impl Workload for Synthetic {
     fn endless(&self) -> Option<Box<dyn RequestSource>> {
         let hardly_writes = match self.plan.only {
             Some(op) => op != Op::Write,
-            None => self.plan.trim_below > below(1.0 - FEW),
+            None => self.plan.trim_below > below(1.0 - HARDLY_WRITES),
         };
         if hardly_writes || self.draws() == Draws::Nothing {
             return None;
