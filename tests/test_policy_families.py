@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -613,6 +613,44 @@ def test_read_disturb_refresh() -> None:
     assert family[0]["counters"] == family[1]["counters"]
     assert family[0]["counters"]["refreshes"] > 50
     assert family[0]["dram_bytes"] == family[1]["dram_bytes"]
+
+
+def test_read_limits_follow_the_levels_of_pages() -> None:
+    class Twin:
+        shares: ClassVar = {"high": 135, "medium": 100, "low": 22}
+
+        def attach(self, drive: Drive) -> None:
+            self.blocks = drive.blocks
+            self.reads: set[int] = set()
+
+        def limit(self, mode: str) -> int:
+            return 60
+
+        def limit_share(self, level: str) -> int:
+            return self.shares[level]
+
+        def streams(self, drive: Drive) -> Sequence[Stream]:
+            return [Stream()]
+
+        def on_limit(self, block: Block, plane: Plane) -> Plan:
+            self.reads.add(block.reads)
+            steps = [Reclaim(block.number, api.OWN)] if block.state != "moving" else []
+            return Plan(steps, hold="die")
+
+        def dram_bytes(self) -> int:
+            return self.blocks * 8
+
+        def counters(self) -> dict[str, float]:
+            # 13, 60 and 81 reads are the limits. A coarse write may come after more than 13 reads.
+            assert {13, 60, 81} <= self.reads
+            assert all(13 <= reads <= 81 for reads in self.reads)
+            return {}
+
+    listed = "refresh:limit=60:fine-more=35:coarse-less=78"
+    others = {"cost": "agcr:initial-level=medium"}
+    ours, _ = twins("read-disturb", listed, Twin, READ, "zipf", others=others)
+    programs = ours["flash"]["by_level"]["program"]
+    assert all(programs[level] > 100 for level in ("high", "medium", "low"))
 
 
 def test_read_disturb_gives_roles_and_plans_every_step() -> None:

@@ -274,7 +274,9 @@ mod tests {
             (&[low, high, medium][..], 44),
         ] {
             reads.limits.set_coarsest(BLOCK, None);
-            pages.iter().for_each(|level| reads.limits.add_level(BLOCK, *level));
+            for level in pages {
+                reads.limits.add_level(BLOCK, *level);
+            }
             assert_eq!(last(&mut reads, Mode::Full), expected, "{pages:?}");
             assert_eq!(last(&mut reads, Mode::LowDensity), expected * LOW / FULL, "{pages:?}");
         }
