@@ -38,7 +38,7 @@ def text(model: Model, *, run: str | None = None, part: float = 1.0) -> str:
             writes in the cache, after it, and to the whole drive.
         part: That slice, as a share of the dies.
     """
-    sizes = sizes_of(model, run) if run in ("cached", "after", "filled") else None
+    sizes = sizes_of(model, run, part) if run in ("cached", "after", "filled") else None
     flash, control = model.flash, model.controller
     dies, planes, bits = model.dies, flash["planes"], flash["bits"]
     pages = flash["pages-per-block"] if run is None else bits * WORDLINES
@@ -155,8 +155,8 @@ class Sizes(NamedTuple):
         return (self.fixed + self.dynamic) * self.single
 
 
-def sizes_of(model: Model, run: str) -> Sizes:
-    """The blocks of a run of `cached`, `after` or `filled`.
+def sizes_of(model: Model, run: str, part: float = 1.0) -> Sizes:
+    """The blocks of a run of `cached`, `after` or `filled`, on a part of the dies.
 
     The cache of the first has as many blocks as dies allow, `CACHE_BLOCKS` in all. That of `after`
     has two, so that it is full at once. That of `filled` has its share of the drive.
@@ -167,15 +167,16 @@ def sizes_of(model: Model, run: str) -> Sizes:
     if model.cache is None:
         raise ValueError(f"{model.name} has no SLC cache")
     bits = model.flash["bits"]
-    single = WORDLINES * model.flash["page"] * 1024 * model.flash["planes"] * model.dies
+    dies = max(1, round(model.dies * part))
+    single = WORDLINES * model.flash["page"] * 1024 * model.flash["planes"] * dies
     full = single * bits
     share = model.cache.fixed / model.cache.size
     if run == "filled":
         held = max(2, round(FILLED * bits * model.cache.size / model.raw))
         blocks, written = FILLED, round(FILLED * full * model.capacity / model.raw)
     else:
-        held = 2 if run == "after" else max(16, CACHE_BLOCKS // model.dies)
-        direct = max(8, CACHE_BLOCKS * 3 // 8 // model.dies)
+        held = 2 if run == "after" else max(16, CACHE_BLOCKS // dies)
+        direct = max(8, CACHE_BLOCKS * 3 // 8 // dies)
         blocks, written = held + direct + SPARE_BLOCKS, held * single + direct * full
     fixed = min(held - (share < 1), max(share > 0, round(held * share)))
     return Sizes(blocks, fixed, held - fixed, single, full, written)

@@ -24,7 +24,7 @@ WRITES = 1.0
 """Steady writes: requests as a multiple of the units of the drive, after ageing."""
 
 SLICE = 8
-"""Dies of the part of a drive that takes steady writes in a run."""
+"""Dies of the part of a drive that takes steady writes in a run, or those that fill it."""
 BRIEF = 2
 """Dies of that part where only the change by an assumed number is of interest."""
 
@@ -95,8 +95,8 @@ def run_of(model: Model, rule: Rule, *, brief: bool = False) -> Run:
     if rule.random:
         own["workload.align"] = f"{rule.size}B"
     if rule.place:
-        own["workload.requests"] = _requests(model, rule)
-        path = text(model, run=CACHED_RUNS[rule.place])
+        own["workload.requests"] = _requests(model, rule, share)
+        path = text(model, run=CACHED_RUNS[rule.place], part=share)
         return Run(path, workload, tuple(own.items()), rule.place in ("after", "end"))
     file = text(model, run="spare" if rule.steady else "speed", part=share)
     scale = 1
@@ -113,9 +113,9 @@ def run_of(model: Model, rule: Rule, *, brief: bool = False) -> Run:
     return Run(file, workload, tuple(own.items()))
 
 
-def _requests(model: Model, rule: Rule) -> int:
+def _requests(model: Model, rule: Rule, share: float) -> int:
     """The requests of a run on a drive with a cache."""
-    sizes = sizes_of(model, CACHED_RUNS[rule.place])
+    sizes = sizes_of(model, CACHED_RUNS[rule.place], share)
     if rule.place != "in":
         return sizes.written // rule.size
     room = round(IN_CACHE * sizes.cached) // rule.size
@@ -151,7 +151,7 @@ def outcome(run: Run) -> Outcome:
 def _written(result: Result) -> list[tuple[float, float]]:
     """Seconds since the begin of a run, and the bytes written until then."""
     series = result.series()
-    ends = (series["start_ns"] + series["length_ns"]).to_list()
+    ends = (series["start_ns"] + series["width_ns"]).to_list()
     sums = series["write_bytes"].cum_sum().to_list()
     return [(0.0, 0.0), *zip([each / 1e9 for each in ends], map(float, sums), strict=True)]
 
@@ -198,7 +198,7 @@ def statistic(found: Outcome, model: Model, rule: Rule, *, brief: bool = False) 
 
 def _share(model: Model, rule: Rule, brief: bool) -> float:
     """The part of the dies that runs."""
-    return min(1.0, (BRIEF if brief else SLICE) / model.dies) if rule.steady else 1.0
+    return min(1.0, (BRIEF if brief else SLICE) / model.dies) if rule.sliced else 1.0
 
 
 def changes(model: Model, key: str) -> list[Model]:

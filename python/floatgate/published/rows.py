@@ -99,12 +99,13 @@ def distinct(found: Iterable[Plan]) -> list[bool]:
 def runs(plan: Plan, *, spans: bool = True) -> list[Run]:
     """The runs of a row: one, and with `spans` those with each assumed number changed.
 
-    Those of steady writes have fewer dies. Their changes are shares of a run with as many dies.
+    Those of steady writes, and of a drive that is filled, have fewer dies. Their changes are shares
+    of a run with as many dies.
     """
     _, model, _, how = plan
     variants = [each for _, found in _variants(plan, spans) for each in found]
-    briefs = [model, *variants] if how.steady and variants else variants
-    return [run_of(model, how), *(run_of(each, how, brief=how.steady) for each in briefs)]
+    briefs = [model, *variants] if how.sliced and variants else variants
+    return [run_of(model, how), *(run_of(each, how, brief=how.sliced) for each in briefs)]
 
 
 def _variants(plan: Plan, spans: bool) -> list[tuple[str, list[Model]]]:
@@ -143,8 +144,8 @@ def measured(
 
     found = ours(model)
     variants = _variants(plan, spans)
-    times = found / ours(model, brief=True) if how.steady and variants else 1.0
-    by = {key: [times * ours(each, how.steady) for each in models] for key, models in variants}
+    times = found / ours(model, brief=True) if how.sliced and variants else 1.0
+    by = {key: [times * ours(each, how.sliced) for each in models] for key, models in variants}
     ends = [found, *(each for results in by.values() for each in results)]
     near, closed = sibling(model, fact, how, product, known), formula(model, how)
     return Row(

@@ -27,6 +27,11 @@ class Rule(NamedTuple):
     steady: bool
     place: str = ""
 
+    @property
+    def sliced(self) -> bool:
+        """Whether a part of the dies takes the writes: those of a whole drive are many."""
+        return self.steady or self.place == "filling"
+
 
 class NotModelledError(Exception):
     """The rules have no workload for these words."""
