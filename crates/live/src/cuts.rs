@@ -52,8 +52,18 @@ fill = "none"
 const VOLATILE: &str = "buffer.power-loss-protected=false";
 
 /// Drives, and whether acknowledged data is safe there.
-const DRIVES: [(&str, &[&str], bool); 6] = [
+const DRIVES: [(&str, &[&str], bool); 7] = [
     ("no buffer", &[], true),
+    (
+        "cached",
+        &[
+            "geometry.bits-per-cell=2",
+            "geometry.blocks-per-plane=24",
+            "slc={ read = \"25us\", program = \"150us\" }",
+            "policies.slc-cache={ name = \"static\", size = \"64KiB\" }",
+        ],
+        true,
+    ),
     ("protected", &["buffer.size=32KiB", "buffer.flush-above=0.5"], true),
     ("volatile", &["buffer.size=32KiB", "buffer.flush-above=0.5", VOLATILE], false),
     ("volatile, with a slow port", &["buffer.size=64KiB", "buffer.latency=70us", VOLATILE], false),

@@ -157,7 +157,7 @@ impl Writer {
 }
 
 /// Drives, and whether answered writes are safe there.
-fn drives() -> [(&'static str, Drive, bool); 4] {
+fn drives() -> [(&'static str, Drive, bool); 5] {
     let volatile = "buffer.power-loss-protected=false";
     let buffered = ["buffer.size=64KiB", "buffer.flush-above=0.5"];
     let grouped = [
@@ -167,8 +167,18 @@ fn drives() -> [(&'static str, Drive, bool); 4] {
         "buffer.size=128KiB",
         volatile,
     ];
+    // Data is folded while power fails, and read from blocks of either mode afterwards.
+    let cached = [
+        "geometry.bits-per-cell=2",
+        "slc={ read = \"25us\", program = \"150us\" }",
+        "policies.slc-cache={ name = \"hybrid\", static = \"32KiB\", size = \"64KiB\" }",
+        buffered[0],
+        buffered[1],
+        volatile,
+    ];
     [
         ("no buffer", drive(&[]), true),
+        ("volatile, cached", drive(&cached), false),
         ("protected", drive(&buffered), true),
         ("volatile", drive(&[buffered[0], buffered[1], volatile]), false),
         ("volatile, grouped", drive(&grouped), false),

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyString};
 use ssd::policies::external::{
-    BlockId, Blocks, CacheSpec, Dest, FoldWhen, FreePick, Geometry, Hold, Level, Mode, Pages, Plan, Queues, Role, Step,
-    StreamClass, StreamId, StreamSpec, Time, WhenFull,
+    BlockId, Blocks, CacheSpec, Dest, FoldWhen, FreePick, Geometry, Hold, Level, Mode, Pages, Plan,
+    Queues, Role, Step, StreamClass, StreamId, StreamSpec, Time, WhenFull,
 };
 
 /// Why a call gave no answer.
@@ -175,7 +175,8 @@ pub(crate) fn cache(answer: &Bound<'_, PyAny>) -> Read<CacheSpec> {
     )?;
     let (own, most, least) = (blocks(&own)?, blocks(&most)?, blocks(&least)?);
     if least > most || full == WhenFull::Wait && !fold.pressure {
-        let must = "a cache with `least` up to `most`, which folds under pressure if writes wait for it";
+        let must =
+            "a cache with `least` up to `most`, which folds under pressure if writes wait for it";
         return Err(wrong(answer, must));
     }
     Ok(CacheSpec { own, most, least, fold, full })
@@ -228,13 +229,8 @@ where
 type One<'py> = (Bound<'py, PyAny>,);
 type Two<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 type Four<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
-type Five<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-);
+type Five<'py> =
+    (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 type Three<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// The plans that each family may make.

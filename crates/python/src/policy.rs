@@ -11,12 +11,12 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use ssd::policies::Family;
 use ssd::policies::external::{
-    Access, AccessKind, Arbitration, Balance, BlockId, CacheSpec, Coding, Cost, Deaths, Dest, DieId, Dur,
-    Each, FreePick, FtlView, Future, Geometry, HandleSpec, HeadView, Idx, Interests, Layouts,
-    Level, LevelTimes, Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice, PageCtx, Pick,
-    Placement, Plan, PlaneId, PlaneView, Pool, Ppn, Prio, Queues, ReadDisturb, Rng, Role,
-    Separation, SlcCache, Source, State, Step, StreamClass, StreamId, StreamSpec, Tag, Throttle, Time,
-    Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
+    Access, AccessKind, Arbitration, Balance, BlockId, CacheSpec, Coding, Cost, Deaths, Dest,
+    DieId, Dur, Each, FreePick, FtlView, Future, Geometry, HandleSpec, HeadView, Idx, Interests,
+    Layouts, Level, LevelTimes, Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice,
+    PageCtx, Pick, Placement, Plan, PlaneId, PlaneView, Pool, Ppn, Prio, Queues, ReadDisturb, Rng,
+    Role, Separation, SlcCache, Source, State, Step, StreamClass, StreamId, StreamSpec, Tag,
+    Throttle, Time, Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
 };
 
 use crate::answers::{

@@ -19,7 +19,7 @@ use crate::{
     StreamId, StreamSpec, Waiting, WhenFull,
 };
 use kernel::{BitSet, Prio, Time, TimeSum};
-use nand::{BlockId, Geometry, Mode, PlaneId, Ppn, Source, Tag};
+use nand::{BlockId, FlashBlocks, Geometry, Mode, PlaneId, Ppn, Source, Tag};
 
 /// The use of a cache since the run began.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
@@ -166,11 +166,24 @@ impl<K: PolicyTypes> Ftl<K> {
                 cache.around = true;
                 Cached::Direct
             }
+            WhenFull::Wait if self.is_lost_to((lpn, prio), waiting, idle) => Cached::Direct,
             WhenFull::Wait => {
                 self.jobs.await_space(None);
                 Cached::Given(None)
             }
         }
+    }
+
+    /// Whether no plane that may take a page will ever have room in the cache: its blocks there are
+    /// retired.
+    fn is_lost_to(&mut self, (lpn, prio): (Lpn, Prio), waiting: &Waiting, idle: &BitSet) -> bool {
+        if self.space.counts.retired == FlashBlocks::ZERO {
+            return false;
+        }
+        let writable = &self.space.planes_with_cache();
+        let geometry = &self.space.geometry;
+        let load = Load { geometry, writable, waiting, idle };
+        self.policies.placement.place(&load, lpn, prio).is_none()
     }
 
     /// Pages of the host were programmed at full density on a drive with a cache.

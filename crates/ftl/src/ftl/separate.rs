@@ -119,7 +119,8 @@ impl Separated {
 
     /// The place of a stream in the policy's list.
     pub(crate) fn place_of(&self, stream: StreamId) -> Option<u8> {
-        Some(self.places[stream.index()]).filter(|place| *place != NO_PLACE)
+        // The stream of the SLC cache comes after those that it knows.
+        self.places.get(stream.index()).copied().filter(|place| *place != NO_PLACE)
     }
 }
 

@@ -255,12 +255,6 @@ impl Blocks {
         self.closed_at[b] = self.closings;
     }
 
-    /// A block that is not a candidate is closed again, with its former age.
-    pub(super) fn end_move_apart(&mut self, b: BlockId) {
-        debug_assert_eq!(self.state[b], State::Moving);
-        self.set_state(b, State::Closed);
-    }
-
     /// Takes the block out of the candidates: a job empties it.
     pub(crate) fn begin_move(&mut self, b: BlockId) {
         self.rank[b] |= OUT;

@@ -133,6 +133,22 @@ impl<S: Store> Space<S> {
         open.is_some() || self.can_cache_more(plane)
     }
 
+    /// Planes in which the cache has blocks, or may have some.
+    pub(crate) fn planes_with_cache(&self) -> BitSet {
+        let mut planes = BitSet::new(self.geometry.planes());
+        let Some(cache) = &self.cache else { return planes };
+        for set in self.geometry.set_ids() {
+            let holds = self.planes.share(set, cache.demand.stream).held > 0;
+            let may = cache.planes[set].shared < cache.demand.spec.least;
+            if holds || may || self.can_cache_more(set) {
+                for plane in self.geometry.superblocks().planes_of(set) {
+                    planes.put(plane.as_u32() as usize, true);
+                }
+            }
+        }
+        planes
+    }
+
     /// Planes with room in the cache.
     pub(crate) fn cache_writable(&self) -> Option<&BitSet> {
         self.cache.as_ref().map(|cache| &cache.writable)
@@ -232,15 +248,6 @@ impl<S: Store> Space<S> {
     /// Whether the block of the cache that was folded last in a plane is one of the cache's own.
     pub(crate) fn folds_own(&self, plane: PlaneId) -> bool {
         self.cache.as_ref().is_some_and(|cache| cache.planes[plane].folds_own)
-    }
-
-    /// It is not folded after all.
-    pub(crate) fn return_fold(&mut self, superblock: BlockId) {
-        self.blocks.end_move_apart(superblock);
-        let plane = self.set_of(superblock);
-        if let Some(cache) = &mut self.cache {
-            cache.planes[plane].complete.push_front(superblock);
-        }
     }
 
     /// Whether folding may open a block of the shared pool. A block of the pool gives more back than

@@ -205,6 +205,9 @@ impl<S: Store> Space<S> {
         self.vacate(block);
         if !self.retire(block) {
             self.join_free(block);
+        } else if self.cache.is_some() {
+            // A block that the cache had counts no more.
+            self.update_writable(self.set_of(block));
         }
     }
 

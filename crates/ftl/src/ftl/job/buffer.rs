@@ -387,7 +387,7 @@ impl<K: PolicyTypes> Ftl<K> {
     #[cold]
     pub(super) fn goes_on(&mut self, id: JobId, now: Time) -> Option<Next> {
         self.jobs.get_mut(id).after = After::Nothing;
-        if self.wants_more(id) {
+        if self.goes_on_with_victim(id) {
             return Some(self.give_way(id));
         }
         let job = self.jobs.get_mut(id);

@@ -180,6 +180,12 @@ impl<K: PolicyTypes> Ftl<K> {
         self.wants_victim(id) || self.answers.caches && self.wants_fold(id)
     }
 
+    /// Whether a collector goes on with the victim that it has begun. Folding always does: the rest of
+    /// a block would be folded later anyway.
+    pub(super) fn goes_on_with_victim(&self, id: JobId) -> bool {
+        self.jobs.get(id).tag.source == Source::Fold || self.wants_more(id)
+    }
+
     /// Whether its plane has too few free blocks.
     pub(crate) fn is_short_of_blocks(&self, id: JobId) -> bool {
         let (job, gc) = (self.jobs.get(id), self.config.gc);

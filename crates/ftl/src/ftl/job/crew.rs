@@ -185,7 +185,7 @@ impl<K: PolicyTypes> Ftl<K> {
     /// The pages that waited for those of this victim are programmed. Returns whether all of the
     /// victim is emptied now, because that is still needed; otherwise it is given back.
     fn sends_crew(&mut self, id: JobId, now: Time) -> bool {
-        let wanted = self.wants_more(id);
+        let wanted = self.goes_on_with_victim(id);
         let job = self.jobs.get_mut(id);
         let plane = job.plane;
         let Task::Collect(collect) = &mut job.task else { unreachable!("a collector") };

@@ -554,9 +554,6 @@ impl<K: PolicyTypes> Ftl<K> {
     /// A block that a job had taken is a candidate again.
     fn give_back(&mut self, block: BlockId) {
         let block = self.space.geometry.superblock_of(block);
-        if self.space.is_cached(block) {
-            return self.space.return_fold(block);
-        }
         self.space.blocks.end_move(block);
         self.note_victim(block);
     }

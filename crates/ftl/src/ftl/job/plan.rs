@@ -163,7 +163,8 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// Begins to reclaim a block, unless another job has taken it.
     fn reclaim_closed(&mut self, id: JobId, block: BlockId, to: Dest) -> PlanStage {
-        if self.space.blocks.state(block) != State::Closed {
+        // Blocks of the cache are folded, and by nobody else.
+        if self.space.blocks.state(block) != State::Closed || self.space.is_cached(block) {
             return PlanStage::Next;
         }
         let source = self.jobs.get(id).tag.source;
