@@ -157,7 +157,7 @@ def _written(result: Result) -> list[tuple[float, float]]:
 
 
 def knee(curve: Sequence[tuple[float, float]]) -> float:
-    """Where a line that becomes flatter bends: its point farthest above its chord.
+    """The height at which a curve that becomes flatter bends: its point farthest above its chord.
 
     >>> knee([(0, 0), (1, 10), (2, 20), (3, 22), (4, 24)])
     20

@@ -51,9 +51,9 @@ def rule(
       random writes until write amplification is steady. Those of client drives come to an empty
       drive, and so does everything that is said to be fresh, empty or in the cache.
     * `typical` is the mean.
-    * A drive with an SLC cache: the drive is empty, and writes are in the cache, unless the words
-      say `after the cache`, `raw TLC` or `QLC`, or that the whole drive is filled. A measured size
-      of the cache is where sequential writes become slow.
+    * Writes to a drive with an SLC cache come to an empty drive, and are in the cache. The words
+      `after the cache`, `raw TLC`, `QLC` and `filling` give other places. A measured size of the
+      cache is where sequential writes become slow.
 
     Args:
         what: The published quantity, such as `random read 4K`.
