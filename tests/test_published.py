@@ -122,7 +122,113 @@ def test_the_dies_program_as_fast_as_the_table_has_it(name: str) -> None:
 def test_conditions_become_a_workload(
     what: str, conditions: str, unit: str, use: str, link: float, expected: tuple[object, ...]
 ) -> None:
-    assert tuple(rule(what, conditions, unit, use, link)) == expected
+    found = rule(what, conditions, unit, use, link)
+    assert tuple(found) == (*expected, "")
+
+
+@pytest.mark.parametrize(
+    ("what", "conditions", "unit", "place", "depth", "size"),
+    [
+        ("sequential write in SLC cache", "spec", "MB/s", "in", 32, 128 * 1024),
+        ("sequential write", "spec", "MB/s", "in", 32, 128 * 1024),
+        ("write speed in cache", "1 MiB sequential, one thread", "MB/s", "in", 1, 1 << 20),
+        ("random write 4K", "spec, QD128, in cache", "IOPS", "in", 128, 4096),
+        ("sequential write, raw TLC", "spec, after the cache", "MB/s", "after", 32, 128 * 1024),
+        ("sequential write, QLC", "1 TB", "MB/s", "after", 32, 128 * 1024),
+        ("SLC cache measured", "1 MiB sequential, one thread", "GB", "end", 1, 1 << 20),
+        ("mean write speed filling the drive", "", "MB/s", "filling", 32, 128 * 1024),
+        ("random read 4K", "spec, QD128", "IOPS", "", 128, 4096),
+    ],
+)
+def test_writes_to_a_drive_with_a_cache_have_a_place(
+    what: str, conditions: str, unit: str, place: str, depth: int, size: int
+) -> None:
+    found = rule(what, conditions, unit, "client", 3360, cache=True)
+    assert (found.place, found.depth, found.size) == (place, depth, size)
+    assert found.steady is False
+
+
+CACHES = {
+    "Samsung 970 EVO 250GB": (4, 9), "Samsung 970 EVO 500GB": (4, 18),
+    "Samsung 970 EVO 1TB": (6, 36), "Samsung 970 EVO 2TB": (6, 72),
+    "Samsung 980 1TB": (0, 160), "Samsung 980 PRO 1TB": (0, 113), "Samsung 870 QVO 4TB": (6, 72),
+}  # fmt: skip
+"""Published sizes in GB: fixed and dynamic."""
+
+
+def test_caches_have_the_published_sizes() -> None:
+    """As in the facts, and the drive file holds as much in whole blocks of each plane."""
+    models = {model.name: model for p in PRODUCTS.values() for model in p.models}
+    facts = {
+        f.drive: f
+        for p in PRODUCTS.values()
+        for f in p.facts
+        if f.what.startswith("SLC cache") and f.role == "input"
+    }
+    assert set(facts) == set(CACHES)
+    for name, (fixed, dynamic) in CACHES.items():
+        cache = models[name].cache
+        assert cache is not None
+        assert (cache.fixed, cache.dynamic) == (fixed * 10**9, dynamic * 10**9)
+        published = str(facts[name].value)
+        assert published in (f"{fixed} + {dynamic}", str(dynamic))
+        found = tomllib.loads(drive.text(models[name]))["policies"]["slc-cache"]
+        assert found["size"] == f"{dynamic}000000000B"
+        assert found.get("static", "0B") == (f"{fixed}000000000B" if fixed else "0B")
+    for model in models.values():
+        if model.cache is None:
+            assert "slc" not in tomllib.loads(drive.text(model))
+            assert not {*published.CACHED, "slc-cache"} & {*model.flash, *model.assumed}
+        elif model.name not in CACHES:
+            assert "slc-cache" in model.assumed
+
+
+@pytest.mark.parametrize("run", ["cached", "after", "filled"])
+def test_runs_keep_the_parts_of_a_cache(run: str) -> None:
+    for model in (m for p in PRODUCTS.values() for m in p.models if m.cache is not None):
+        assert model.cache is not None
+        found = drive.sizes_of(model, run)
+        file = tomllib.loads(drive.text(model, run=run))
+        shape, own = file["geometry"], file["policies"]["slc-cache"]
+        planes = model.dies * shape["planes-per-die"]
+        block = drive.WORDLINES * int(shape["page-size"].removesuffix("KiB")) * 1024
+        assert found.single == planes * block
+        assert found.full == planes * block * shape["bits-per-cell"]
+        sizes = [int(own.get(key, "0B").removesuffix("B")) for key in ("static", "size")]
+        assert sum(sizes) == found.cached
+        assert (sizes[0] > 0) == (model.cache.fixed > 0)
+        if run == "cached":
+            share = model.cache.fixed / model.cache.size
+            assert sizes[0] / found.cached == pytest.approx(share, abs=1 / 16)
+        if run == "filled":
+            whole = found.blocks * found.full / model.raw
+            assert found.cached / model.cache.size == pytest.approx(whole, rel=0.1)
+            assert found.written / model.capacity == pytest.approx(whole, rel=1e-6)
+
+
+def test_the_bend_and_the_slope_of_a_curve() -> None:
+    """Two straight lines: the bend is where they meet, also if the second one has steps."""
+    quick = [(i / 100, 20.0 * i / 100) for i in range(101)]
+    slow = [(1 + i / 10, 20 + 0.5 * i / 10) for i in range(1, 200)]
+    steps = [(at, 20 + 2 * ((each - 20) // 2)) for at, each in slow]
+    for after in (slow, steps):
+        assert measure.knee([*quick, *after]) == pytest.approx(20, rel=0.01)
+    assert measure.slope([*quick, *slow], 0.8, 1) == pytest.approx(0.5)
+    assert measure.slope([*quick, *slow], 0, 0.5) == pytest.approx(20)
+
+
+def test_rates_in_and_after_a_cache_are_those_of_dies_and_bus() -> None:
+    """8 dies, each on a channel of its own: a program follows its transfer."""
+    model = PRODUCTS["samsung-970-evo"].models[0]
+    controller = {key: each for key, each in model.controller.items() if key != "buffer-rate"}
+    model = replace(model, controller={**controller, "link": 1e6})
+    page, bus = 2 * 16384, 800e6
+    for place, rate in (("in", 244.9e6), ("after", 39.35e6)):
+        how = Rule("", "mb", False, 0.0, 131072, 32, "none", False, place)
+        expected = 8 / (1 / bus + 1 / rate) / 1e6
+        assert measure.value(model, how) == pytest.approx(expected, rel=0.02), page
+    end = Rule("", "gb", False, 0.0, 1 << 20, 32, "none", False, "end")
+    assert measure.value(model, end) == pytest.approx(13, rel=0.02)
 
 
 def test_words_without_a_rule_are_refused() -> None:
@@ -145,6 +251,11 @@ def test_every_assumed_number_changes_by_the_share_or_by_half(name: str) -> None
             found = measure.changes(model, key)
             assert found, key
             if key == "spare":
+                continue
+            if key == "slc-cache":
+                old_size = model.cache.size if model.cache else 0
+                sizes = [each.cache.size / old_size for each in found if each.cache]
+                assert sizes == pytest.approx([0.75, 1.25])
                 continue
             old = {**model.flash, **model.controller}[key]
             new = [{**each.flash, **each.controller}[key] for each in found]
@@ -169,6 +280,16 @@ def test_numbers_that_are_not_changed_do_not_matter(name: str, share: float, ste
     how = Rule("", "iops", True, share, 4096, 32, "full", steady)
     before = measure.value(model, how)
     for key in measure.WITHOUT[share]:
+        for factor in (0.75, 1.25):
+            assert measure.value(measure.changed(model, key, factor), how) == before, key
+
+
+@pytest.mark.parametrize("place", ["in", "after"])
+def test_numbers_without_influence_on_a_cache_do_not_matter(place: str) -> None:
+    model = PRODUCTS["samsung-980"].models[0]
+    how = Rule("", "mb", False, 0.0, 131072, 32, "none", False, place)
+    before = measure.value(model, how)
+    for key in set(measure.WITHOUT_PLACE[place]) - {"spare"}:
         for factor in (0.75, 1.25):
             assert measure.value(measure.changed(model, key, factor), how) == before, key
 

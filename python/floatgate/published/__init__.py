@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,11 +42,29 @@ class Fact:
 
 
 @dataclass(frozen=True)
+class Cache:
+    """The SLC cache of a drive: the bytes of data that its blocks hold at one bit in a cell.
+
+    `fixed` are those of blocks that hold no other data, `dynamic` those of free blocks that the
+    cache may take. At least one of them is above 0.
+    """
+
+    fixed: int
+    dynamic: int
+
+    @property
+    def size(self) -> int:
+        """All bytes of an empty cache on an empty drive."""
+        return self.fixed + self.dynamic
+
+
+@dataclass(frozen=True)
 class Model:
     """A drive of one capacity: what its file has, above what is assumed.
 
     `capacity` and `raw` are bytes, `write_limit` MB/s. `flash` and `controller` have the numbers of
     `assumed.toml` with those of the drive in their place; `assumed` are the keys that are assumed.
+    Without a `cache`, `flash` has no number of `CACHED`.
     """
 
     name: str
@@ -58,6 +76,7 @@ class Model:
     flash: Mapping[str, Any]
     controller: Mapping[str, Any]
     assumed: frozenset[str] = field(default_factory=frozenset)
+    cache: Cache | None = None
 
     @property
     def dies(self) -> int:
@@ -134,7 +153,11 @@ _FACT: Mapping[str, Any] = {
     "drive": str, "what": str, "value": (int, float, str), "unit": str, "conditions": str,
     "source": str, "role": str,
 }  # fmt: skip
+_CACHE: Mapping[str, Any] = {"fixed": int, "dynamic": int, "source": str}
 _USES = ("client", "datacentre", "zoned")
+
+CACHED = ("slc-read", "slc-program", "slc-erase", "slc-endurance", "endurance")
+"""The numbers of a flash generation that only drives with an SLC cache have."""
 
 
 def _mistakes(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> list[str]:
@@ -158,9 +181,11 @@ def _mistakes(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> list[str]:
     if len(set(file.get("fitted", {})) - {"why"}) > 2:
         found.append("`fitted`: more than two numbers; with more, errors prove nothing")
     for number, each in enumerate(file["model"], 1):
-        own = _keys(f"model {number}: ", each, _MODEL, ("write-limit",))
+        own = _keys(f"model {number}: ", each, _MODEL, ("write-limit", "slc-cache"))
         if not own and not 0 < each["capacity"] < each["raw"]:
             own.append(f"model {number}: `capacity` is above 0 and below `raw`, all flash")
+        if not own and "slc-cache" in each:
+            own += _cache_mistakes(f"model {number}: `slc-cache`: ", each, known)
         found += own
     names = [each.get("name") for each in file["model"]]
     for number, each in enumerate(file.get("fact", ()), 1):
@@ -171,6 +196,19 @@ def _mistakes(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> list[str]:
         if not own and role in ("checked", "predicted") and each["drive"] not in names:
             own.append(f"fact {number}: `drive`: no model has the name `{each['drive']}`")
         found += own
+    return found
+
+
+def _cache_mistakes(where: str, model: Mapping[str, Any], known: Iterable[str]) -> list[str]:
+    """The mistakes of the cache of a model, whose flash has the numbers `known`."""
+    cache = model["slc-cache"]
+    found = _keys(where, cache, _CACHE, ())
+    if not found and not (
+        min(cache["fixed"], cache["dynamic"]) >= 0 < cache["fixed"] + cache["dynamic"]
+    ):
+        found.append(f"{where}`fixed` and `dynamic` are bytes, and one of them is above 0")
+    if not set(CACHED) <= set(known):
+        found.append(f"{where}its `flash` has no `{CACHED[0]}` in `assumed.toml`")
     return found
 
 
@@ -195,7 +233,11 @@ def _product(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> Product:
     guessed = _assumed(flash, own) | _assumed(controller, own)
     models = []
     for each in file["model"]:
-        keys = set(guessed)
+        cache = each.get("slc-cache")
+        lacks = () if cache else CACHED
+        keys = guessed - set(lacks)
+        if cache and cache["source"].startswith(GUESSES):
+            keys.add("slc-cache")
         if each["raw-source"].startswith(("assumed", "2^n")):
             keys.add("spare")
         models.append(
@@ -206,9 +248,10 @@ def _product(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> Product:
                 capacity=each["capacity"],
                 raw=each["raw"],
                 write_limit=each.get("write-limit"),
-                flash={**flash, **{k: v for k, v in own.items() if k in flash}},
+                flash={k: own.get(k, v) for k, v in flash.items() if k not in lacks},
                 controller={**controller, **{k: v for k, v in own.items() if k not in flash}},
                 assumed=frozenset(keys),
+                cache=Cache(cache["fixed"], cache["dynamic"]) if cache else None,
             )
         )
     facts = tuple(Fact(**each) for each in file.get("fact", ()))

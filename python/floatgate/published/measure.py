@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from floatgate.published import Model
-from floatgate.published.drive import text
+from floatgate.published import CACHED, Cache, Model
+from floatgate.published.drive import sizes_of, text
 from floatgate.published.rules import Rule
+from floatgate.result.run import Result
 from floatgate.runs.run import run as simulate
 
 SEED = 1
@@ -23,9 +24,16 @@ WRITES = 1.0
 """Steady writes: requests as a multiple of the units of the drive, after ageing."""
 
 SLICE = 8
-"""Dies of the part of a drive that takes steady writes in a run."""
+"""Dies of the part of a drive that takes steady writes in a run, or those that fill it."""
 BRIEF = 2
 """Dies of that part where only the change by an assumed number is of interest."""
+
+CACHED_RUNS = {"in": "cached", "end": "cached", "after": "after", "filling": "filled"}
+"""The run of the drive file by the place of writes."""
+IN_CACHE = 0.8
+"""Writes in the cache fill this share of it."""
+SETTLED = (0.4, 0.95)
+"""Shares of all written bytes between which the rate after the cache is measured."""
 
 BY = 0.25
 """Every assumed number is changed by this share, one at a time."""
@@ -41,23 +49,29 @@ class Run(NamedTuple):
     file: str
     workload: str
     settings: tuple[tuple[str, Any], ...]
+    over_time: bool = False
+    """Whether the outcome has the written bytes over time."""
 
 
 class Outcome(NamedTuple):
-    """The numbers of a run. `latency` has nanoseconds by the name of the statistic."""
+    """The numbers of a run. `latency` has nanoseconds by the name of the statistic.
+
+    `written` has seconds since the begin and the bytes written until then, in order.
+    """
 
     requests: int
     bytes: int
     seconds: float
     waf: float
     latency: Mapping[str, float]
+    written: Sequence[tuple[float, float]] = ()
 
 
 def value(model: Model, rule: Rule) -> float:
     """Runs a model with the workload of a rule; returns the statistic.
 
-    IOPS, MB/s (10^6 bytes), microseconds or write amplification. A slice of a drive counts for
-    the whole.
+    IOPS, MB/s and GB (10^6 and 10^9 bytes), microseconds or write amplification. A slice of a
+    drive counts for the whole.
     """
     return statistic(outcome(run_of(model, rule)), model, rule)
 
@@ -80,6 +94,10 @@ def run_of(model: Model, rule: Rule, *, brief: bool = False) -> Run:
         own["workload.read-share"] = rule.read_share
     if rule.random:
         own["workload.align"] = f"{rule.size}B"
+    if rule.place:
+        own["workload.requests"] = _requests(model, rule, share)
+        path = text(model, run=CACHED_RUNS[rule.place], part=share)
+        return Run(path, workload, tuple(own.items()), rule.place in ("after", "end"))
     file = text(model, run="spare" if rule.steady else "speed", part=share)
     scale = 1
     for line in file.splitlines():
@@ -95,22 +113,80 @@ def run_of(model: Model, rule: Rule, *, brief: bool = False) -> Run:
     return Run(file, workload, tuple(own.items()))
 
 
+def _requests(model: Model, rule: Rule, share: float) -> int:
+    """The requests of a run on a drive with a cache."""
+    sizes = sizes_of(model, CACHED_RUNS[rule.place], share)
+    if rule.place != "in":
+        return sizes.written // rule.size
+    room = round(IN_CACHE * sizes.cached) // rule.size
+    return min(room, FEW) if rule.random else room
+
+
 def outcome(run: Run) -> Outcome:
     """Carries out a run."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "drive.toml"
         path.write_text(run.file, encoding="utf-8")
-        result = simulate(path, run.workload, set=dict(run.settings), seed=SEED)
+        result = simulate(
+            path,
+            run.workload,
+            set=dict(run.settings),
+            seed=SEED,
+            out=folder if run.over_time else None,
+            record=["series"],
+        )
+        written = _written(result) if run.over_time else ()
     host = result.data["host"]["all"]
     latency = {key: each for key, each in host["latency_ns"].items() if each is not None}
     return Outcome(
-        host["requests"], host["bytes"], result.simulated_seconds, float(result.waf or 0), latency
+        host["requests"],
+        host["bytes"],
+        result.simulated_seconds,
+        float(result.waf or 0),
+        latency,
+        written,
     )
+
+
+def _written(result: Result) -> list[tuple[float, float]]:
+    """Seconds since the begin of a run, and the bytes written until then."""
+    series = result.series()
+    ends = (series["start_ns"] + series["width_ns"]).to_list()
+    sums = series["write_bytes"].cum_sum().to_list()
+    return [(0.0, 0.0), *zip([each / 1e9 for each in ends], map(float, sums), strict=True)]
+
+
+def knee(curve: Sequence[tuple[float, float]]) -> float:
+    """The height at which a curve that becomes flatter bends: its point farthest above its chord.
+
+    >>> knee([(0, 0), (1, 10), (2, 20), (3, 22), (4, 24)])
+    20
+    """
+    (begin, low), (end, high) = curve[0], curve[-1]
+    slope = (high - low) / (end - begin)
+    return max(curve, key=lambda point: point[1] - low - slope * (point[0] - begin))[1]
+
+
+def slope(curve: Sequence[tuple[float, float]], first: float, last: float) -> float:
+    """The mean slope between two shares of the greatest height.
+
+    >>> slope([(0, 0), (1, 10), (2, 12), (3, 14), (4, 16)], 0.6, 1)
+    2.0
+    """
+    top = curve[-1][1]
+    part = [point for point in curve if first * top <= point[1] <= last * top]
+    (begin, low), (end, high) = part[0], part[-1]
+    return (high - low) / (end - begin)
 
 
 def statistic(found: Outcome, model: Model, rule: Rule, *, brief: bool = False) -> float:
     """The statistic of a rule, for the whole drive."""
     share = _share(model, rule, brief)
+    if rule.place == "end" and model.cache is not None:
+        sizes = sizes_of(model, CACHED_RUNS["end"])
+        return knee(found.written) * model.cache.size / sizes.cached / 1e9
+    if rule.place == "after":
+        return slope(found.written, *SETTLED) / 1e6
     if rule.statistic == "iops":
         return found.requests / found.seconds / share
     if rule.statistic == "mb":
@@ -122,7 +198,7 @@ def statistic(found: Outcome, model: Model, rule: Rule, *, brief: bool = False) 
 
 def _share(model: Model, rule: Rule, brief: bool) -> float:
     """The part of the dies that runs."""
-    return min(1.0, (BRIEF if brief else SLICE) / model.dies) if rule.steady else 1.0
+    return min(1.0, (BRIEF if brief else SLICE) / model.dies) if rule.sliced else 1.0
 
 
 def changes(model: Model, key: str) -> list[Model]:
@@ -149,6 +225,9 @@ def changed(model: Model, key: str, factor: float) -> Model:
         # The same dies, each with more flash or less.
         flash = {**model.flash, "die": model.flash["die"] * raw / model.raw}
         return replace(model, raw=raw, flash=flash)
+    if key == "slc-cache" and model.cache is not None:
+        sizes = (round(each * factor) for each in (model.cache.fixed, model.cache.dynamic))
+        return replace(model, cache=Cache(*sizes))
     old = model.flash[key] if key in model.flash else model.controller[key]
     if key == "cores":
         model = _with(model, "command", model.controller["command"] * factor)
@@ -157,7 +236,8 @@ def changed(model: Model, key: str, factor: float) -> Model:
         return _with(model, key, round(old * factor / bits) * bits)
     if isinstance(old, list):
         return _with(model, key, [each * factor for each in old])
-    return _with(model, key, round(old * factor) if key in DOUBLED else old * factor)
+    whole = key in (*DOUBLED, "endurance", "slc-endurance")
+    return _with(model, key, round(old * factor) if whole else old * factor)
 
 
 def _with(model: Model, key: str, new: object) -> Model:
@@ -171,7 +251,20 @@ WITHOUT = {1.0: ("program", "erase", "buffer-latency", "spare"), 0.0: ("read-lat
 """Numbers without influence, by the share of reads: reads alone neither write nor erase."""
 
 
+WITHOUT_PLACE = {
+    "": (*CACHED, "slc-cache"),
+    "in": (
+        "read", "program", "erase", "spare", "pages-per-block", "slc-read", "slc-erase",
+        "slc-endurance", "endurance", "slc-cache",
+    ),
+    "end": ("spare", "slc-endurance", "endurance"),
+    "after": ("spare", "slc-endurance", "endurance", "slc-cache"),
+    "filling": ("slc-endurance", "endurance"),
+}  # fmt: skip
+"""Numbers without influence, by the place of writes: those in the cache are not folded."""
+
+
 def depends(model: Model, rule: Rule) -> list[str]:
     """The assumed numbers on which a row can depend."""
-    without = WITHOUT.get(rule.read_share, ())
+    without = (*WITHOUT.get(rule.read_share, ()), *WITHOUT_PLACE[rule.place])
     return sorted(key for key in model.assumed if key not in without)

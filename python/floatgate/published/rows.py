@@ -22,7 +22,7 @@ from floatgate.published.rules import NotModelledError, Rule, rule
 
 CLASSES = (
     "read IOPS", "typical latency", "latency percentiles", "steady writes", "WAF", "sequential",
-    "other writes", "endurance ratios",
+    "other writes", "cache size", "endurance ratios",
 )  # fmt: skip
 LATENCIES = ("typical latency", "latency percentiles")
 CHECKED = ("checked", "predicted")
@@ -79,7 +79,8 @@ def plans(known: Mapping[str, Product]) -> list[Plan]:
 def rule_of(model: Model, fact: Fact) -> Rule:
     """The workload of a fact."""
     link = float(model.controller["link"])
-    return rule(fact.what, fact.conditions, fact.unit, model.use, link)
+    cached = model.cache is not None
+    return rule(fact.what, fact.conditions, fact.unit, model.use, link, cache=cached)
 
 
 def distinct(found: Iterable[Plan]) -> list[bool]:
@@ -98,12 +99,13 @@ def distinct(found: Iterable[Plan]) -> list[bool]:
 def runs(plan: Plan, *, spans: bool = True) -> list[Run]:
     """The runs of a row: one, and with `spans` those with each assumed number changed.
 
-    Those of steady writes have fewer dies. Their changes are shares of a run with as many dies.
+    Those of steady writes, and of a drive that is filled, have fewer dies. Their changes are shares
+    of a run with as many dies.
     """
     _, model, _, how = plan
     variants = [each for _, found in _variants(plan, spans) for each in found]
-    briefs = [model, *variants] if how.steady and variants else variants
-    return [run_of(model, how), *(run_of(each, how, brief=how.steady) for each in briefs)]
+    briefs = [model, *variants] if how.sliced and variants else variants
+    return [run_of(model, how), *(run_of(each, how, brief=how.sliced) for each in briefs)]
 
 
 def _variants(plan: Plan, spans: bool) -> list[tuple[str, list[Model]]]:
@@ -142,8 +144,8 @@ def measured(
 
     found = ours(model)
     variants = _variants(plan, spans)
-    times = found / ours(model, brief=True) if how.steady and variants else 1.0
-    by = {key: [times * ours(each, how.steady) for each in models] for key, models in variants}
+    times = found / ours(model, brief=True) if how.sliced and variants else 1.0
+    by = {key: [times * ours(each, how.sliced) for each in models] for key, models in variants}
     ends = [found, *(each for results in by.values() for each in results)]
     near, closed = sibling(model, fact, how, product, known), formula(model, how)
     return Row(
@@ -178,21 +180,13 @@ def sibling(
                         same = rule_of(each, theirs)
                     except NotModelledError:
                         continue
-                    if same[:6] == how[:6] and _place(theirs) == _place(fact):
+                    if same[:6] == how[:6] and same.place == how.place:
                         if how.statistic in ("iops", "mb"):
                             number = min(number * model.dies / each.dies, most)
                         found.append((abs(math.log(model.dies / each.dies)), number))
         if found:
             return min(found)[1]
     return None
-
-
-def _place(fact: Fact) -> str:
-    """The place of writes: `in` the cache, `after` it, or nothing is said."""
-    words = f"{fact.what} {fact.conditions}"
-    if "after the cache" in words or "raw TLC" in words or "QLC" in words:
-        return "after"
-    return "in" if "cache" in words else ""
 
 
 def _published(fact: Fact) -> bool:
@@ -220,6 +214,16 @@ def formula(model: Model, how: Rule) -> float | None:
     spare = model.over_provisioning
     waf = fifo(1 + spare) if how.random else 1.0
     programmed: float = model.dies * model.die_rate * 1e6 / how.size
+    if model.cache is not None and how.place:
+        single: float = model.dies * flash["slc-program"] * 1e6
+        cached = min(single, link, control.get("buffer-rate", math.inf) * 1e6)
+        if how.place == "end":
+            return model.cache.size / 1e9
+        if how.place == "in":
+            programmed = cached / how.size
+        if how.place == "filling":
+            held = model.cache.size / model.capacity
+            programmed = 1 / (held * how.size / cached + (1 - held) / programmed)
     if how.statistic == "waf":
         return waf
     if how.kind in LATENCIES:

@@ -11,8 +11,10 @@ KIB = 1024
 class Rule(NamedTuple):
     """A workload and the statistic that was published.
 
-    `kind` is the class of the row; `statistic` is `iops`, `mb`, `mean`, `p50` and so on, `waf` or
-    `inverse-waf`. `size` is in bytes. `fill` is `full` or `none`; `steady` ages by random writes.
+    `kind` is the class of the row; `statistic` is `iops`, `mb`, `mean`, `p50` and so on, `waf`,
+    `inverse-waf` or `gb`. `size` is in bytes. `fill` is `full` or `none`; `steady` ages by random
+    writes. `place` is that of writes to a drive with an SLC cache: `in` the cache, `after` it, its
+    `end`, or `filling` the whole drive. It is empty for reads and for drives without a cache.
     """
 
     kind: str
@@ -23,13 +25,21 @@ class Rule(NamedTuple):
     depth: int
     fill: str
     steady: bool
+    place: str = ""
+
+    @property
+    def sliced(self) -> bool:
+        """Whether a part of the dies takes the writes: those of a whole drive are many."""
+        return self.steady or self.place == "filling"
 
 
 class NotModelledError(Exception):
     """The rules have no workload for these words."""
 
 
-def rule(what: str, conditions: str, unit: str, use: str, link: float) -> Rule:
+def rule(
+    what: str, conditions: str, unit: str, use: str, link: float, *, cache: bool = False
+) -> Rule:
     """Returns the workload of a published number.
 
     * Size: as published; 4 KiB if the number is a latency or IOPS, else 128 KiB.
@@ -41,6 +51,9 @@ def rule(what: str, conditions: str, unit: str, use: str, link: float) -> Rule:
       random writes until write amplification is steady. Those of client drives come to an empty
       drive, and so does everything that is said to be fresh, empty or in the cache.
     * `typical` is the mean.
+    * Writes to a drive with an SLC cache come to an empty drive, and are in the cache. The words
+      `after the cache`, `raw TLC`, `QLC` and `filling` give other places. A measured size of the
+      cache is where sequential writes become slow.
 
     Args:
         what: The published quantity, such as `random read 4K`.
@@ -48,6 +61,7 @@ def rule(what: str, conditions: str, unit: str, use: str, link: float) -> Rule:
         unit: Of the number, such as `IOPS`.
         use: `client`, `datacentre` or `zoned`.
         link: MB/s of the drive's link.
+        cache: Whether the drive has an SLC cache.
 
     Raises:
         NotModelledError: No rule has these words.
@@ -58,7 +72,8 @@ def rule(what: str, conditions: str, unit: str, use: str, link: float) -> Rule:
     latency = "latency" in what
     random = "random" in what or (latency and "sequential" not in what)
     reads = 0.7 if "70/30" in what else 1.0 if "read" in what else 0.0
-    if not random and "sequential" not in what and "write" not in what and not latency:
+    end = cache and "cache measured" in what
+    if not end and not random and "sequential" not in what and "write" not in what and not latency:
         raise NotModelledError(what)
     size = re.search(r"(\d+) ?(K|MiB)\b", what) or re.search(r"(\d+) ?(K|MiB)\b", conditions)
     if size is not None:
@@ -77,6 +92,9 @@ def rule(what: str, conditions: str, unit: str, use: str, link: float) -> Rule:
         deep = 32 if link < 1000 else 256 if link < 8000 else 512
     steady = random and reads < 1 and use == "datacentre" and deep > 1
     fresh = reads < 1 and not steady and ("empty" in words or "fresh" in words or use == "client")
+    place = _place(words) if cache and reads < 1 else ""
+    if end:
+        return Rule("cache size", "gb", False, 0.0, bytes_of, deep, "none", False, "end")
     if latency:
         rank = re.search(r"(\d+(?:\.\d+)?) %", what)
         statistic = f"p{rank[1]}" if rank else "mean"
@@ -87,7 +105,15 @@ def rule(what: str, conditions: str, unit: str, use: str, link: float) -> Rule:
         if kind == "steady writes" and not steady:
             kind = "other writes"
     fill = "none" if fresh else "full"
-    return Rule(kind, statistic, random, reads, bytes_of, deep, fill, steady)
+    return Rule(kind, statistic, random, reads, bytes_of, deep, fill, steady, place)
+
+
+def _place(words: str) -> str:
+    """The place of writes to a drive with an SLC cache."""
+    if "filling" in words:
+        return "filling"
+    after = any(each in words for each in ("after the cache", "raw TLC", "QLC"))
+    return "after" if after else "in"
 
 
 def _waf(what: str, words: str) -> Rule:

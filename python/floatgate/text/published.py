@@ -8,19 +8,28 @@ from floatgate.words import filled, page_width, size, table
 
 def page(product: Product) -> str:
     """The models, the numbers of their own, the assumed values, and every fact with its role."""
-    rows = [["", "capacity", "flash", "dies", "spare / exported"]]
+    cached = any(model.cache is not None for model in product.models)
+    rows = [["", "capacity", "flash", "dies", "spare / exported", *["SLC cache"] * cached]]
     for model in product.models:
         spare = f"{model.over_provisioning:.1%}".replace("%", " %")
-        rows.append([model.name, size(model.capacity), size(model.raw), str(model.dies), spare])
+        row = [model.name, size(model.capacity), size(model.raw), str(model.dies), spare]
+        cache = model.cache
+        if cached:
+            both = cache and f"{cache.fixed / 1e9:g} + {cache.dynamic / 1e9:g} GB"
+            row.append(both or "-")
+        rows.append(row)
     parts = [product.product, table(rows)]
     for title, own in (("Fitted", product.fitted), ("Inherited", product.inherited)):
         if own:
             parts.append("\n".join([f"{title}:", *(f"  {k} = {v}" for k, v in own.items())]))
     model = product.models[0]
     lines = ["Assumed:"]
-    for key in sorted(model.assumed - {"spare"}):
+    for key in sorted(model.assumed - {"spare", "slc-cache"}):
         value = model.flash.get(key, model.controller.get(key))
         lines.append(f"  {key} = {value}")
+    for each in product.models:
+        if each.cache is not None and "slc-cache" in each.assumed:
+            lines.append(f"  slc-cache of {each.name} = {size(each.cache.size)}")
     parts.append("\n".join(lines))
     for name in dict.fromkeys(fact.drive for fact in product.facts):
         rows = [["", "value", "role"]]

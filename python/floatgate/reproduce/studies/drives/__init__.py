@@ -204,10 +204,6 @@ def _lacking(words: str, model: Model) -> str | None:
     """The mechanism that the engine lacks for these words."""
     if model.name.startswith("Samsung 980 ") and "random" in words and "PRO" not in model.name:
         return "map in flash"
-    # A drive with two bits in each cell has none of one bit.
-    cached = model.use == "client" and model.flash["bits"] > 2
-    if cached and ("filling" in words or "in cache" in words or "random write" in words):
-        return "slc-cache"
     return None
 
 
