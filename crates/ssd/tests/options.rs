@@ -418,14 +418,14 @@ fn others() -> Vec<Row> {
         let with = match policy {
             "static" => "size=256KiB",
             "dynamic" => "size=256KiB:minimum=64KiB",
-            _ => "static=64KiB:size=128KiB:minimum=64KiB",
+            _ => "static=128KiB:size=64KiB:minimum=64KiB",
         };
         let sizes = &["64KiB", "128KiB", "256KiB"];
         all.push(of("fold", &["idle", "pressure", "both"], with));
         all.push(of("full", &["direct", "wait", "around"], with));
-        all.push(of("size", sizes, ""));
+        all.push(of("size", sizes, "fold=both"));
         if policy != "static" {
-            all.push(of("minimum", &["0B", "64KiB", "192KiB"], ""));
+            all.push(of("minimum", &["0B", "64KiB", "192KiB"], "fold=both"));
         }
         if policy == "hybrid" {
             all.push(of("static", sizes, "size=64KiB"));
