@@ -170,8 +170,8 @@ def test_caches_have_the_published_sizes() -> None:
         cache = models[name].cache
         assert cache is not None
         assert (cache.fixed, cache.dynamic) == (fixed * 10**9, dynamic * 10**9)
-        published = str(facts[name].value)
-        assert published in (f"{fixed} + {dynamic}", str(dynamic))
+        words = str(facts[name].value)
+        assert words in (f"{fixed} + {dynamic}", str(dynamic))
         found = tomllib.loads(drive.text(models[name]))["policies"]["slc-cache"]
         assert found["size"] == f"{dynamic}000000000B"
         assert found.get("static", "0B") == (f"{fixed}000000000B" if fixed else "0B")
