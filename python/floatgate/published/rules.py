@@ -73,7 +73,8 @@ def rule(
     random = "random" in what or (latency and "sequential" not in what)
     reads = 0.7 if "70/30" in what else 1.0 if "read" in what else 0.0
     end = cache and "cache measured" in what
-    if not end and not random and "sequential" not in what and "write" not in what and not latency:
+    order = any(each in what for each in ("sequential", "write", "filling"))
+    if not end and not random and not order and not latency:
         raise NotModelledError(what)
     size = re.search(r"(\d+) ?(K|MiB)\b", what) or re.search(r"(\d+) ?(K|MiB)\b", conditions)
     if size is not None:
