@@ -24,7 +24,7 @@ SHAPES_RESULTS = False
 EARLIER = "floatgate.run/1"
 """This version reads that format as well. It lacks the keys of later versions."""
 
-LATER_FAMILIES = {"arbitration": "merge", "separation": "sepgc"}
+LATER_FAMILIES = {"arbitration": "merge", "separation": "sepgc", "slc-cache": "none"}
 """Families of policies that drives of earlier versions lack, with the policy that those drives had.
 
 Their settings stay unchanged, because the name of a run is a digest of them.
