@@ -162,7 +162,7 @@ pub(crate) fn separate_streams(answer: &Bound<'_, PyAny>) -> Read<Vec<StreamSpec
 pub(crate) fn cache(answer: &Bound<'_, PyAny>) -> Read<CacheSpec> {
     let (own, most, least, fold, full): Five<'_> = parts(answer, "CacheBlocks")?;
     let blocks =
-        |n: &Bound<'_, PyAny>| Ok(whole(n, 0, u32::MAX.into(), "a number of blocks")? as u32);
+        |n: &Bound<'_, PyAny>| whole(n, 0, u32::MAX.into(), "a number of blocks").map(|n| n as u32);
     let when = |idle, pressure| FoldWhen { idle, pressure };
     let fold = word(
         &fold,
