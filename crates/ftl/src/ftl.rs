@@ -21,7 +21,7 @@ use crate::{
     PageChoice, Placement, Policies, PolicyTypes, ProgramBuffer, RESERVE, ReadDisturb, Separation,
     SlcCache, StreamId, StreamPages, StreamSpec, Watch, Wear,
 };
-use cache::Cache;
+use cache::SlcBlocks;
 use job::{GcPace, Jobs, Victims};
 use nand::{Array, Each, FlashBlocks, Geometry, Mode, PlaneId, Store};
 use separate::Separated;
@@ -69,7 +69,7 @@ pub struct Ftl<K: PolicyTypes> {
     /// The placement handles, if the drive has some.
     pub(crate) handles: Option<Box<Handles>>,
     /// The SLC cache, if there is one.
-    pub(crate) cache: Option<Box<Cache>>,
+    pub(crate) cache: Option<Box<SlcBlocks>>,
     /// The pages of each stream, if the separation policy is asked anything.
     by_stream: Vec<StreamPages>,
     /// The pages that were written before the run and are not in flash yet, with their data. There is
@@ -152,7 +152,7 @@ impl<K: PolicyTypes> Ftl<K> {
                     * if answers.anywhere { 1 } else { geometry.sets() }
             ],
             handles: None,
-            cache: cache.map(|demand| Box::new(Cache::new(demand))),
+            cache: cache.map(|demand| Box::new(SlcBlocks::new(demand))),
             ages: Ages::new(answers.separation.follows, config.logical_pages),
             by_stream: vec![StreamPages::default(); policies.separation.streams().len()],
             answers,
@@ -388,6 +388,6 @@ fn streams<K: PolicyTypes>(
     }
     let separated = Separated::add(&policies.separation, &mut streams, geometry);
     let mark = config.gc.start.max(config.gc.stop).max(RESERVE as u32 + 3);
-    let cache = Cache::add_stream(&policies.slc_cache, &mut streams, geometry, mark);
+    let cache = SlcBlocks::add_stream(&policies.slc_cache, &mut streams, geometry, mark);
     (streams, separated, cache)
 }

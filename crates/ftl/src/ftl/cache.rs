@@ -38,7 +38,7 @@ pub struct CacheCounts {
 }
 
 /// The SLC cache of a drive.
-pub(crate) struct Cache {
+pub(crate) struct SlcBlocks {
     demand: CacheDemand,
     /// Writes go around it until it is empty.
     around: bool,
@@ -55,7 +55,7 @@ pub(crate) enum Cached {
     Direct,
 }
 
-impl Cache {
+impl SlcBlocks {
     pub(super) fn new(demand: CacheDemand) -> Self {
         Self { demand, around: false, full_since: None, counts: CacheCounts::default() }
     }
@@ -115,7 +115,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// The source whose work makes space for writes that wait for some.
     pub fn makes_space(&self) -> Source {
-        let waits = |cache: &Cache| cache.demand.spec.full == WhenFull::Wait;
+        let waits = |cache: &SlcBlocks| cache.demand.spec.full == WhenFull::Wait;
         if self.cache.as_deref().is_some_and(waits) { Source::Fold } else { Source::Gc }
     }
 
@@ -215,7 +215,7 @@ impl<K: PolicyTypes> Ftl<K> {
 
     /// Whether the cache has no free block left in a plane, and folds for that reason.
     fn is_pressed(&self, plane: PlaneId) -> bool {
-        let presses = |cache: &Cache| cache.demand.spec.fold.pressure;
+        let presses = |cache: &SlcBlocks| cache.demand.spec.fold.pressure;
         self.answers.caches
             && self.cache.as_deref().is_some_and(presses)
             && !self.space.can_cache_more(plane)
@@ -226,7 +226,7 @@ impl<K: PolicyTypes> Ftl<K> {
     #[cold]
     pub(super) fn wants_fold(&self, id: JobId) -> bool {
         let job = self.job(id);
-        let rests = |cache: &Cache| cache.demand.spec.fold.idle && job.background;
+        let rests = |cache: &SlcBlocks| cache.demand.spec.fold.idle && job.background;
         self.is_pressed(job.plane())
             || self.cache.as_deref().is_some_and(rests) && self.space.has_to_fold(job.plane())
     }
@@ -258,7 +258,7 @@ impl<K: PolicyTypes> Ftl<K> {
         &self,
         mut planes: impl Iterator<Item = PlaneId>,
     ) -> Option<PlaneId> {
-        let rests = |cache: &Cache| cache.demand.spec.fold.idle;
+        let rests = |cache: &SlcBlocks| cache.demand.spec.fold.idle;
         if !self.answers.caches || !self.cache.as_deref().is_some_and(rests) {
             return None;
         }

@@ -29,20 +29,20 @@ pub const INFO: PolicyInfo = PolicyInfo {
 
 /// SLC cache: blocks of the shared pool.
 #[derive(Copy, Clone, Debug)]
-pub struct Dynamic {
+pub struct DynamicCache {
     size: Bytes,
     minimum: Bytes,
     choices: Choices,
 }
 
-pub(crate) fn new(params: &Params) -> Dynamic {
+pub(crate) fn new(params: &Params) -> DynamicCache {
     let [size, minimum] = ["size", "minimum"].map(|name| params.bytes(name));
-    Dynamic { size, minimum, choices: Choices::new(params) }
+    DynamicCache { size, minimum, choices: Choices::new(params) }
 }
 
-impl Watch for Dynamic {}
+impl Watch for DynamicCache {}
 
-impl SlcCache for Dynamic {
+impl SlcCache for DynamicCache {
     fn learn_scale(&mut self, of: u32) {
         self.choices.scale = of;
     }

@@ -27,18 +27,18 @@ pub const INFO: PolicyInfo = PolicyInfo {
 
 /// SLC cache: blocks of its own.
 #[derive(Copy, Clone, Debug)]
-pub struct Static {
+pub struct StaticCache {
     size: Bytes,
     choices: Choices,
 }
 
-pub(crate) fn new(params: &Params) -> Static {
-    Static { size: params.bytes("size"), choices: Choices::new(params) }
+pub(crate) fn new(params: &Params) -> StaticCache {
+    StaticCache { size: params.bytes("size"), choices: Choices::new(params) }
 }
 
-impl Watch for Static {}
+impl Watch for StaticCache {}
 
-impl SlcCache for Static {
+impl SlcCache for StaticCache {
     fn learn_scale(&mut self, of: u32) {
         self.choices.scale = of;
     }

@@ -28,21 +28,21 @@ pub const INFO: PolicyInfo = PolicyInfo {
 
 /// SLC cache: blocks of its own, and blocks of the shared pool.
 #[derive(Copy, Clone, Debug)]
-pub struct Hybrid {
+pub struct HybridCache {
     own: Bytes,
     size: Bytes,
     minimum: Bytes,
     choices: Choices,
 }
 
-pub(crate) fn new(params: &Params) -> Hybrid {
+pub(crate) fn new(params: &Params) -> HybridCache {
     let [own, size, minimum] = ["static", "size", "minimum"].map(|name| params.bytes(name));
-    Hybrid { own, size, minimum, choices: Choices::new(params) }
+    HybridCache { own, size, minimum, choices: Choices::new(params) }
 }
 
-impl Watch for Hybrid {}
+impl Watch for HybridCache {}
 
-impl SlcCache for Hybrid {
+impl SlcCache for HybridCache {
     fn learn_scale(&mut self, of: u32) {
         self.choices.scale = of;
     }

@@ -9,9 +9,9 @@ crate::family::family! { $
     /// Family SLC cache.
     SlcCachePolicy: SlcCache {
         none: none::None,
-        fixed: fixed::Static,
-        dynamic: dynamic::Dynamic,
-        hybrid: hybrid::Hybrid,
+        fixed: fixed::StaticCache,
+        dynamic: dynamic::DynamicCache,
+        hybrid: hybrid::HybridCache,
     }
     fn learn_scale(&mut self, of: u32);
     fn cache(&self, geometry: &Geometry) -> Option<CacheSpec>;
