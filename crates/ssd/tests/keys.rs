@@ -594,6 +594,7 @@ const BASE: &[(Family, &str, &str)] = &[
     (Family::Throttle, "period", "12min"),
     (Family::Throttle, "window", "2h"),
     (Family::Throttle, "history", "1d"),
+    (Family::SlcCache, "minimum", "64KiB"),
     (Family::SlcCache, "size", "256KiB"),
     (Family::SlcCache, "static", "128KiB"),
     (Family::Wear, "threshold", "4"),
