@@ -26,14 +26,14 @@ const FOLD: ParamInfo = ParamInfo {
           cache has no free block left, or both",
 };
 
-/// What becomes of a write to a cache without room.
+/// The fate of a write to a cache without room.
 const FULL: ParamInfo = ParamInfo {
     name: "full",
     kind: ParamKind::Word(&["direct", "wait", "around"]),
     default: "direct",
-    doc: "a write that finds no room: programmed at full density (direct); waits until folding has \
-          made room (wait); or programmed at full density as all writes until the cache is empty \
-          (around)",
+    doc: "the fate of a write that finds no room. `direct`: it is programmed at full density. `wait`: it \
+          waits until folding has made room. `around`: this and all writes are programmed at full \
+          density until the cache is empty",
 };
 
 /// A size of the cache, as data at one bit in a cell.
@@ -60,7 +60,7 @@ impl Choices {
         };
         let fold = FoldWhen {
             idle: fold != "pressure",
-            // Who waits for folding does not wait for idle time.
+            // Folding that a write waits for does not wait for idle time.
             pressure: fold != "idle" || full == WhenFull::Wait,
         };
         Self { fold, full, scale: 1 }
