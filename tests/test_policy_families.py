@@ -16,6 +16,7 @@ from floatgate.policy import (
     Access,
     Append,
     Block,
+    CacheBlocks,
     Copy,
     DataStream,
     Deaths,

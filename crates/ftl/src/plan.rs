@@ -152,7 +152,7 @@ pub struct FoldWhen {
     pub pressure: bool,
 }
 
-/// What becomes of a write when the SLC cache has no room.
+/// The fate of a write when the SLC cache has no room.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum WhenFull {
     /// It is programmed at full density; later writes go to the cache as soon as it has room.
@@ -175,7 +175,7 @@ pub struct CacheSpec {
     pub least: u32,
     /// When its data moves to blocks at full density.
     pub fold: FoldWhen,
-    /// What becomes of a write when it has no room.
+    /// The fate of a write when it has no room.
     pub full: WhenFull,
 }
 

@@ -1,5 +1,5 @@
-//! The SLC cache: any legal drive returns the data written last, while blocks change between one bit
-//! in a cell and several, and their data is folded, collected and written over.
+//! The SLC cache: any legal drive returns the data written last. Meanwhile blocks change between one
+//! bit in a cell and several, and their data is folded, collected and written over.
 
 use crate::support::{Drive, Fault, Needs, Scenario, Seen, builtin, sweep, work};
 use ftl::{Ftl, State};

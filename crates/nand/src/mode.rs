@@ -40,8 +40,8 @@ impl ModeSpec {
         Self { timing, energy, wear: CYCLE, errors: ErrorModel::Dense }
     }
 
-    /// Blocks whose cells hold one bit, on a drive that erases a block after `full` cycles at full
-    /// density and after `single` cycles with one bit in a cell; both are at least 1.
+    /// Blocks whose cells hold one bit. A block endures `full` cycles at full density and
+    /// `single` cycles with one bit in a cell, both at least 1.
     pub fn single(timing: Timing, energy: Option<Energies>, full: u32, single: u32) -> Self {
         let wear = u64::from(CYCLE) * u64::from(full) / u64::from(single.max(1));
         let wear = u32::try_from(wear.max(1)).unwrap_or(u32::MAX);

@@ -235,7 +235,7 @@ fn writes_are_quick_until_the_cache_is_full() {
     }
 }
 
-/// A host that waits for folding sees the rate at which data go through the cache: each page is
+/// A host that waits for folding sees the rate at which data go through the cache. Each page is
 /// programmed with one bit in a cell, read, and programmed at full density, and blocks are erased.
 #[test]
 fn writes_that_wait_for_folding_go_as_fast_as_it() {
@@ -288,8 +288,8 @@ fn a_host_below_the_bound_is_served_at_its_own_rate() {
     }
 }
 
-/// Above the bound of folding and below that of the cache, idle time drains the cache at D while the
-/// host fills it at W: the cliff lies at C·W/(W − D), within a superblock of each die.
+/// The host is above the bound of folding and below that of the cache. Idle time drains the cache at D
+/// while the host fills it at W. The cliff lies at C·W/(W − D), within a superblock of each die.
 #[test]
 fn the_cliff_moves_with_the_rate_of_the_host() {
     for (what, times) in variants() {
@@ -358,8 +358,8 @@ fn a_pause_gives_back_what_was_folded_in_it() {
     }
 }
 
-/// A drive that is all cache first: all free blocks take a third of their pages. Then each block
-/// that the host writes directly is won by folding one and a half, so the rate is W·(C − S)/C with
+/// A drive that is all cache first: all free blocks take a third of their pages. Then each block that the host writes
+/// directly is won by folding one and a half. So the rate is W·(C − S)/C with
 /// S = C/3, less the time of reads and erases.
 #[test]
 fn a_drive_that_is_all_cache_first_slows_down_to_two_thirds() {
@@ -388,7 +388,7 @@ fn a_drive_that_is_all_cache_first_slows_down_to_two_thirds() {
 
 // ── Sums ────────────────────────────────────────────────────────────────────────────────────────
 
-/// Every byte that is programmed is of the host, folded, moved or padding; parts of the write
+/// Every byte that is programmed is of the host, folded, moved or padding. Parts of the write
 /// amplification make up the whole; the wear of a cycle is that of its mode.
 #[test]
 fn programs_and_wear_add_up() {
@@ -544,7 +544,7 @@ fn the_cache_works_with_other_mechanisms() {
     }
 }
 
-/// What does not go with the cache is refused by name, with the reason.
+/// Settings that do not go with the cache are refused by name, with the reason.
 #[test]
 fn what_does_not_go_with_the_cache_is_refused() {
     let cache = "policy slc-cache=static:size=1MiB";

@@ -44,7 +44,7 @@ class DataStream(NamedTuple):
 class CacheBlocks(NamedTuple):
     """The blocks of an SLC cache, whose cells hold one bit; numbers are blocks of each plane.
 
-    Where several blocks make a superblock, they are superblocks of each set of dies.
+    If several blocks make a superblock, they are superblocks of each set of dies.
     """
 
     own: int = 0
@@ -56,7 +56,7 @@ class CacheBlocks(NamedTuple):
     fold: str = "both"
     """When its data moves to blocks at full density: `idle`, under `pressure`, or `both`."""
     full: str = "direct"
-    """What becomes of a write without room: `direct`, `wait` or `around`."""
+    """The fate of a write without room: `direct`, `wait` or `around`."""
 
 
 class Append(NamedTuple):

@@ -1,8 +1,8 @@
 //! The SLC cache: which writes of the host go there, and when a collector folds its blocks.
 //!
 //! A write goes to a plane whose cache has room, as long as there is one. Otherwise the policy
-//! decides ([`WhenFull`]). The collector of a plane also folds: it moves the pages of a complete
-//! block to blocks at full density, as it moves those of a victim, and erases the block. One job
+//! decides ([`WhenFull`]). The collector of a plane also folds. It moves the pages of a complete
+//! block to blocks at full density, as those of a victim, and erases it. One job
 //! does both, so the two never share the reserve of collection. It folds
 //!
 //! * when the plane is short of free blocks and folding a block of the shared pool gains as much as

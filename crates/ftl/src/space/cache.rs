@@ -3,7 +3,7 @@
 //!
 //! Blocks of its own are the last ones of each plane. They are never in the list of free blocks that
 //! others open. Blocks of the shared pool are opened at one bit in a cell as long as more are free
-//! than collection wants, and erased to full density when they are folded. No block of the cache is
+//! than collection wants. Folded, they are erased to full density. No block of the cache is
 //! a candidate of collection: the collector of the plane folds them.
 
 use super::Space;

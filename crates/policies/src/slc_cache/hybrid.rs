@@ -1,5 +1,5 @@
 //! `hybrid`: blocks of its own first, and blocks of the shared pool beside them, as Samsung's
-//! Intelligent TurboWrite has them.
+//! 960 EVO has them.
 
 use super::{Choices, FOLD, FULL, misfit, size};
 use crate::info::{Family, PolicyInfo};

@@ -31,8 +31,9 @@ const FULL: ParamInfo = ParamInfo {
     name: "full",
     kind: ParamKind::Word(&["direct", "wait", "around"]),
     default: "direct",
-    doc: "a write that finds no room is programmed at full density (direct), or waits until folding \
-          has made room (wait); around: all writes are direct until the cache is empty",
+    doc: "a write that finds no room. `direct`: it is programmed at full density. `wait`: it \
+          waits until folding has made room. `around`: this and all writes are programmed at full \
+          density until the cache is empty",
 };
 
 /// A size of the cache, as data at one bit in a cell.
@@ -59,7 +60,7 @@ impl Choices {
         };
         let fold = FoldWhen {
             idle: fold != "pressure",
-            // A write that waits for folding does not wait for idle time.
+            // Folding that a write waits for does not wait for idle time.
             pressure: fold != "idle" || full == WhenFull::Wait,
         };
         Self { fold, full, scale: 1 }

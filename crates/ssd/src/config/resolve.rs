@@ -813,7 +813,7 @@ impl Work<'_> {
         }
     }
 
-    /// What an SLC cache needs, and does not go with.
+    /// The needs of an SLC cache, and the settings that it does not go with.
     fn slc_cache(&self, policies: Option<&PolicySet>) {
         let (Some(policies), Some(geometry)) = (policies, self.geometry) else { return };
         let (name, _) = policies.get(Family::SlcCache);
