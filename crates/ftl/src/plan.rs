@@ -143,6 +143,53 @@ impl StreamSpec {
     }
 }
 
+/// When data of the SLC cache moves to blocks at full density.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct FoldWhen {
+    /// When a die has nothing else to do.
+    pub idle: bool,
+    /// When the cache has no free block left.
+    pub pressure: bool,
+}
+
+/// What becomes of a write when the SLC cache has no room.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum WhenFull {
+    /// It is programmed at full density; later writes go to the cache as soon as it has room.
+    Direct,
+    /// It waits until folding has made room.
+    Wait,
+    /// It and later writes are programmed at full density, until the cache is empty.
+    Around,
+}
+
+/// The SLC cache of a drive: blocks whose cells hold one bit. Numbers are blocks of each plane, or
+/// superblocks of each set of dies.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct CacheSpec {
+    /// Blocks that are always its own, and hold no other data.
+    pub own: u32,
+    /// Blocks of the shared pool that it has at most.
+    pub most: u32,
+    /// Of these, the blocks that it can always have.
+    pub least: u32,
+    /// When its data moves to blocks at full density.
+    pub fold: FoldWhen,
+    /// What becomes of a write when it has no room.
+    pub full: WhenFull,
+}
+
+impl CacheSpec {
+    /// Slots of each plane, or set of planes, that the cache keeps from data: its own blocks, those
+    /// that it can always have, and an open one. Folding blocks of its own takes space before it
+    /// gives any back, so collection keeps another block free and works on more of them.
+    pub fn spare_slots(&self, geometry: &Geometry) -> u64 {
+        let fold = if self.own > 0 { 3 } else { 0 };
+        let blocks = self.own + self.least + u32::from(self.most > 0) + fold;
+        u64::from(blocks) * u64::from(geometry.data_slots_per_superblock())
+    }
+}
+
 /// The destination of moved pages.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Dest {

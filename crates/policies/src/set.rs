@@ -488,11 +488,12 @@ impl PolicySet {
         let all = geometry.superblocks_per_set() as u32;
         let fault = if cache.own >= all || cache.least >= all {
             Some("the cache is to have as many blocks as the drive has, or more".to_owned())
-        } else if cache.own + cache.most == 0 {
+        } else if cache.own == 0 && cache.most == 0 {
             Some("the size of the cache is 0".to_owned())
-        } else if cache.full == WhenFull::Wait && cache.own + cache.least == 0 {
+        } else if cache.full == WhenFull::Wait && cache.own == 0 && cache.least == 0 {
             Some(
-                "writes wait for room in the cache, and on a full drive it has no blocks; it needs a                  `minimum`, or a static part"
+                "writes wait for room in the cache, and on a full drive it has no blocks; it needs a \
+                 `minimum`, or a static part"
                     .to_owned(),
             )
         } else {

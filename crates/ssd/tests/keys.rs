@@ -69,17 +69,17 @@ fn situation(name: &str) -> Situation {
         "open" => of(&[GEOMETRY, TIMES, ENERGY, OPEN], random),
         "bus" => of(&[GEOMETRY, BUS, ENERGY, FULL], random),
         "levels" => of(&[GEOMETRY, LEVELS, OPEN], Load::Pattern("zipf")),
-        // A host that goes on writing until the cache is full, and later again.
+        // A cache that is full again and again.
         "cached" => of(
             &[
                 &GEOMETRY.replace("cell = 2", "cell = 3").replace("block = 16", "block = 24"),
                 &TIMES.replace("\"900us\"", "\"900us\", \"2ms\""),
                 ENERGY,
                 SLC,
-                "[reliability]\nendurance = 3000\n[ftl]\nspare-factor = 0.4\n[precondition]\n\
+                "[reliability]\nendurance = 3000\n[ftl]\nspare-factor = 0.4\n[host]\nmode = \"queue-depth\"\nqueue-depth = 16\n[workload]\nrequests = 3000\nread-share = 0.4\n[precondition]\n\
                  fill = \"full\"\n[policies]\nslc-cache = { name = \"static\", size = \"1MiB\" }\n",
             ],
-            Load::List(bursts),
+            random,
         ),
         "physics" => of(&[GEOMETRY, PHYSICS, OPEN], Load::Pattern("zipf")),
         "worn" => of(&[GEOMETRY, TIMES, WORN, OPEN], random),
@@ -519,6 +519,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("policies.read-disturb", "three-bits", &[], "{ name = \"refresh\", limit = 50 }"),
     ("policies.page-choice", "urgent", &[], "mango"),
     ("policies.coding", "one-bit", &[], "wom"),
+    ("policies.slc-cache", "cached", &[], "none"),
     ("policies.victim", "closed", &[], "fifo"),
     ("policies.separation", "closed", &[], "shared"),
     ("policies.placement", "closed", &[], "static"),
@@ -583,6 +584,7 @@ const BASE: &[(Family, &str, &str)] = &[
     (Family::Throttle, "period", "12min"),
     (Family::Throttle, "window", "2h"),
     (Family::Throttle, "history", "1d"),
+    (Family::SlcCache, "fold", "idle"),
     (Family::SlcCache, "size", "256KiB"),
     (Family::SlcCache, "static", "128KiB"),
     (Family::Wear, "threshold", "4"),

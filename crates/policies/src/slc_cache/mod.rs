@@ -72,7 +72,8 @@ impl Choices {
         let slots = u64::from(geometry.single_slots_per_superblock());
         let each = slots * geometry.page_size().get() * geometry.sets() as u64;
         let blocks = size.get().div_ceil(self.scale.into()).div_ceil(each.max(1));
-        u32::try_from(blocks).unwrap_or(u32::MAX)
+        // No cache has more blocks than the drive.
+        blocks.min(geometry.superblocks_per_set() as u64) as u32
     }
 
     fn spec(self, own: u32, most: u32, least: u32) -> CacheSpec {

@@ -156,7 +156,7 @@ error[config::policy]: `level` must be one of high, medium, low, not `hgih`
 1 | cost=fixed:level=hgih
   |                  ^^^^ did you mean `high`?
 
-error[config::policy]: `victm` is not a policy family (they are cost, throttle, read-disturb, page-choice, coding, victim, separation, placement, wear, order, arbitration)
+error[config::policy]: `victm` is not a policy family (they are cost, throttle, read-disturb, page-choice, coding, slc-cache, victim, separation, placement, wear, order, arbitration)
  --> --policy argument 2
   |
 1 | victm=greedy
