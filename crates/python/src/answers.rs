@@ -161,9 +161,8 @@ pub(crate) fn separate_streams(answer: &Bound<'_, PyAny>) -> Read<Vec<StreamSpec
 /// The blocks of an SLC cache.
 pub(crate) fn cache(answer: &Bound<'_, PyAny>) -> Read<CacheSpec> {
     let (own, most, least, fold, full): Five<'_> = parts(answer, "CacheBlocks")?;
-    let blocks = |n: &Bound<'_, PyAny>| -> Read<u32> {
-        Ok(whole(n, 0, u32::MAX.into(), "a number of blocks")? as u32)
-    };
+    let blocks =
+        |n: &Bound<'_, PyAny>| whole(n, 0, u32::MAX.into(), "a number of blocks").map(|n| n as u32);
     let when = |idle, pressure| FoldWhen { idle, pressure };
     let fold = word(
         &fold,
