@@ -102,6 +102,15 @@ def rest(data: dict[str, Any], family: str) -> dict[str, Any]:
     return kept
 
 
+SLC = {
+    "geometry.bits-per-cell": 3,
+    "ftl.spare-factor": 0.4,
+    "slc.read": "25us",
+    "slc.program": "150us",
+}
+"""Blocks that can hold one bit in a cell: two of each plane hold 320 KiB."""
+
+
 def twins(
     family: str,
     listed: str,
@@ -452,8 +461,8 @@ def test_slc_cache_static() -> None:
         def cache(self, drive: Drive) -> CacheBlocks:
             return CacheBlocks(own=2, fold="both", full="direct")
 
-    size = {"geometry.bits-per-cell": 3, "slc.read": "25us", "slc.program": "150us"}
-    twins("slc-cache", "static", Twin, MIXED | size | {"workload.requests": 3000})
+    twins("slc-cache", "static:size=300KiB:fold=both", Twin,
+          MIXED | SLC | {"workload.requests": 3000})  # fmt: skip
 
 
 def test_coding_plain() -> None:
@@ -940,6 +949,11 @@ WRONG: dict[str, tuple[str, str, str]] = {
     ),
     "no time": ("throttle", "def admit(self, now_ns, bytes): return 0.5", "a whole number from"),
     "a negative size": ("throttle", "def dram_bytes(self): return -1", "a size in bytes"),
+    "more kept than there may be": (
+        "slc-cache",
+        "def cache(self, drive): return CacheBlocks(own=1, least=2)",
+        "a cache with `least` up to `most`",
+    ),
     "no limit": ("read-disturb", "def limit(self, mode): return 0", "host reads, a whole number"),
     "nothing is done": (
         "read-disturb",
@@ -1119,6 +1133,8 @@ def test_a_wrong_answer_is_named_with_its_method_and_what_would_be_right(
     words = [f"--set={key}={value}" for key, value in settings.items()]
     if family == "coding":
         words.append("--set=ftl.spare-factor=0.6")
+    if family == "slc-cache":
+        words += [f"--set={key}={value}" for key, value in SLC.items()]
     done = floatgate("run", drive, "random-write", *words, "--json", "--out=results",
                      "--policy", f"{family}=py:wrong.X")  # fmt: skip
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
@@ -1198,4 +1214,4 @@ def test_json_schema_takes_policies_from_outside_for_every_family() -> None:
                 look(value)
 
     look(schema)
-    assert len(found) == len(api.FAMILIES) == 11
+    assert len(found) == len(api.FAMILIES) == 12

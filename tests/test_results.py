@@ -205,6 +205,7 @@ def test_results_of_the_schema_before_are_read(
             new[path] = value
     assert new.pop("policies.arbitration.name") == "merge", "requests came in one line"
     assert new.pop("policies.separation.name") == "sepgc", "moves had blocks of their own"
+    assert new.pop("policies.slc-cache.name") == "none", "no block held one bit in a cell"
     assert set(new.values()) == {0, None}
     assert new["host.flush.requests"] == new["host.read.delay_ns_by_cause.buffer"] == 0
     today = json.loads((stored / "one").glob("*/result.json").__next__().read_text())

@@ -7,7 +7,8 @@ import pytest
 
 import floatgate
 from floatgate import Result
-from floatgate.report import html, of, tables
+from floatgate.report import of, tables
+from floatgate.report.page import html
 from floatgate.result.load import load
 from floatgate.text.result import page
 

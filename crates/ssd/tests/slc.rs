@@ -568,7 +568,7 @@ fn what_does_not_go_with_the_cache_is_refused() {
         let settings = [&[cache][..], own].concat();
         let errors = try_drive(BASE, &settings).err();
         let errors = errors.unwrap_or_else(|| panic!("{own:?} is accepted"));
-        assert!(errors.replace("\n", " ").contains(why), "{own:?}: {errors}");
+        assert!(errors.replace('\n', " ").contains(why), "{own:?}: {errors}");
     }
     let without = BASE.replace("[slc]", "[slc-of-another]");
     assert!(try_drive(&without, &[cache]).is_err());

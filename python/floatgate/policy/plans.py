@@ -53,7 +53,7 @@ class CacheBlocks(NamedTuple):
     """Blocks of the shared pool that it has at most."""
     least: int = 0
     """Of these, the blocks that it can always have, up to `most`."""
-    fold: str = "both"
+    fold: str = "idle"
     """When its data moves to blocks at full density: `idle`, under `pressure`, or `both`."""
     full: str = "direct"
     """The fate of a write without room: `direct`, `wait` or `around`."""

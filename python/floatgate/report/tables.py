@@ -144,7 +144,7 @@ def _series(run: Result, rows: pl.DataFrame) -> Series | None:
         return None
     together = -(-len(rows) // STRETCHES)
     counted = [c for c in rows.columns if c.endswith(("_requests", "_bytes", "_pages"))]
-    cache = {CACHE} & {*counted} if run.data.get("slc_cache") else set()
+    cache = CACHE in counted and run.data.get("slc_cache")
     # These may come to more than 64 bits hold.
     times = pl.col([c for c in rows.columns if c.endswith("_sum_ns")]).cast(pl.Float64)
     sums = (
@@ -174,7 +174,7 @@ def _series(run: Result, rows: pl.DataFrame) -> Series | None:
             f"delay.{op}": _ratio(pl.col(f"{op}_latency_sum_ns"), pl.col(f"{op}_requests"))
             for op in ops
         },
-        **{"slc-cache": pl.col(c) * page_bytes(run) for c in cache},
+        **({"slc-cache": pl.col(CACHE) * page_bytes(run)} if cache else {}),
     )
     columns = found.to_dict(as_series=False)
     return Series(columns.pop("start"), columns.pop("width"), columns)
