@@ -486,8 +486,12 @@ where
     /// way.
     fn coarsest(&self, block: BlockId) -> Level {
         let geometry = self.ftl.geometry();
-        let pages = (0..geometry.pages_per_block()).map(|slot| geometry.ppn(block, slot));
-        let written = pages.filter(|ppn| self.ftl.array().is_written(*ppn));
+        let (array, mode) = (self.ftl.array(), self.ftl.array().mode(block));
+        // A block with guard levels passes over slots, which have the level of an earlier page.
+        let slots =
+            (0..geometry.pages_per_block()).filter(|slot| array.layouts().is_slot(mode, *slot));
+        let pages = slots.map(|slot| geometry.ppn(block, slot));
+        let written = pages.filter(|ppn| array.is_written(*ppn));
         let usual = self.ftl.policies.cost.initial();
         written
             .map(|ppn| self.levels[ppn.index()].unwrap_or(usual))
