@@ -133,14 +133,15 @@ fn reclaim(block: BlockId) -> Step {
     Step::Reclaim { block, to: Dest::Stream(StreamId::GC) }
 }
 
-/// Refreshes and wear levelling have a source of their own. All others want data written elsewhere.
+/// Refreshes, folding and wear levelling have a source of their own. All others want data written elsewhere.
 #[test]
 fn each_family_has_its_source() {
     let mut sources = Vec::new();
     drive(2).policies.each_as(|source, _| sources.push(source));
-    let mut expected = [Source::Rewrite; 10];
-    // Cost, throttle, read disturb, page choice, coding, victim, separation, placement, wear, order.
-    (expected[2], expected[8]) = (Source::Refresh, Source::Wear);
+    let mut expected = [Source::Rewrite; 11];
+    // Cost, throttle, read disturb, page choice, coding, SLC cache, victim, separation, placement, wear,
+    // order.
+    (expected[2], expected[5], expected[9]) = (Source::Refresh, Source::Fold, Source::Wear);
     assert_eq!(sources, expected);
 }
 

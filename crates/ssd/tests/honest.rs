@@ -30,7 +30,7 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
 
 /// Values of a result that may be null: those that this version does not compute, and those that do
 /// not exist.
-const NULLS: [&str; 24] = [
+const NULLS: [&str; 25] = [
     "/host/high",
     "/end/reason",
     "/end/work_left",
@@ -48,6 +48,7 @@ const NULLS: [&str; 24] = [
     "/flash/space_wait_max_ns",
     "/flash/suspends",
     "/flash/copybacks",
+    "/slc_cache",
     "/energy_joules",
     "/energy_split",
     "/lifetime",
@@ -557,7 +558,7 @@ fn every_key_is_there_whatever_ran() {
         (
             "",
             "schema provenance end host flash waf waf_pages wear capacity scale buffer energy_joules \
-              energy_split fdp lifetime policies checks warnings simulated_seconds timing",
+              energy_split fdp slc_cache lifetime policies checks warnings simulated_seconds timing",
         ),
         ("/provenance", "version build config config_hash seed workload"),
         (
@@ -584,7 +585,7 @@ fn every_key_is_there_whatever_ran() {
         ("/flash/program", &sources),
         ("/flash/erase", &sources),
         ("/flash/reprogram", &sources),
-        ("/flash/gc_erase_by_demand", "host wear refresh rewrite map parity total"),
+        ("/flash/gc_erase_by_demand", "host wear refresh rewrite map parity fold total"),
         ("/flash/page_latency_ns", "read write"),
         ("/flash/page_latency_ns/read", "mean"),
         ("/flash/by_level", "read program"),
@@ -598,8 +599,8 @@ fn every_key_is_there_whatever_ran() {
         ),
         (
             "/policies",
-            "cost throttle read-disturb page-choice coding victim separation placement wear order \
-             arbitration",
+            "cost throttle read-disturb page-choice coding slc-cache victim separation placement wear \
+             order arbitration",
         ),
         ("/policies/victim", "name params dram_bytes counters"),
         (

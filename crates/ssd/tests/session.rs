@@ -429,6 +429,9 @@ fn drawn(number: u32) -> Option<(Drive, Vec<String>)> {
             }
         }
         settings.push(format!("host.queue-limit={}", [4, 16, 1024][rng.below(3) as usize]));
+        if forced.family == Family::SlcCache {
+            settings.push("slc={ read = \"25us\", program = \"150us\" }".into());
+        }
         let flows = (forced.family == Family::Arbitration || rng.below(3) == 0).then_some(FLOWS);
         if flows.is_some() {
             let depth = if settings.iter().any(|s| {

@@ -314,6 +314,7 @@ fn every_policy_works_on_units() {
         "host.mode=queue-depth",
         "host.queue-depth=32",
         "timing.program=[ \"300us\", \"600us\", \"900us\" ]",
+        "slc={ read = \"25us\", program = \"150us\" }",
     ];
     let mut runs = 0;
     for policy in policies::all() {
