@@ -234,6 +234,14 @@ def timing(rng: random.Random, drive: Settings) -> None:
             drive["timing.cache"] = rng.choice(("reads", "programs", "all"))
     else:
         drive["timing.bus"] = "included"
+    if chance(rng, 0.7):
+        drive |= {
+            "slc.read": duration(rng, 1e-5, 1e-4),
+            "slc.program": duration(rng, 5e-5, 1e-3),
+            **some(
+                rng, {"slc.erase": duration(rng, 1e-4, 1e-2), "slc.endurance": whole(rng, 1, 10**5)}
+            ),
+        }
     if chance(rng, 0.3):
         drive |= {
             "timing.suspend.operations": rng.choice(("all", "programs", "erases", "none")),
@@ -250,6 +258,15 @@ def timing(rng: random.Random, drive: Settings) -> None:
             "energy.read": f"{whole(rng, 1, 100)}uJ",
             "energy.program": f"{whole(rng, 10, 1000)}uJ",
             "energy.erase": f"{whole(rng, 10, 1000)}uJ",
+            **(
+                {
+                    "slc.energy.read": f"{whole(rng, 1, 100)}uJ",
+                    "slc.energy.program": f"{whole(rng, 10, 1000)}uJ",
+                    "slc.energy.erase": f"{whole(rng, 10, 1000)}uJ",
+                }
+                if "slc.read" in drive
+                else {}
+            ),
         }
         if chance(rng, 0.5):
             drive |= {"energy.transfer-out": "2uJ", "energy.transfer-in": "3uJ"}
@@ -393,6 +410,10 @@ VALUES: list[tuple[str, Callable[[random.Random, re.Match[str]], str]]] = [
         lambda rng, at: f"{rng.uniform(float(at[1]), float(at[2])):.3g}",
     ),
     (r"a time with its unit, at least (\d+\w+)", lambda rng, at: rng.choice((at[1], period(rng)))),
+    (
+        "a size with its unit",
+        lambda rng, at: rng.choice(("0B", kib(rng.choice((16, 64, 256, 1024))), "3MiB", "1TB")),
+    ),
 ]
 """How the list of policies names the values of a parameter, and how one is drawn."""
 

@@ -18,7 +18,7 @@ import floatgate as fg
 from conftest import Floatgate
 from floatgate.engine import InputError
 
-CASES, GROUP, FEW = 44, 11, 11
+CASES, GROUP, FEW = 48, 12, 12
 """The number of random runs, how many one test has, and how many `make test` carries out."""
 
 PATTERNS = ("random-write", "zipf", "hot-cold")
@@ -101,10 +101,14 @@ def drawn(seed: int) -> Case:
             "workload.size": dice.choice(("4KiB", "16KiB")),
             "workload.arrivals": "{ poisson = { iops = 800 } }",
             "run.seed": dice.randrange(1000),
+            "slc.read": "25us",
+            "slc.program": "150us",
         }
         if bits == 2 and dice.random() < 0.5:
             settings["pages.order"] = "shadow"
         policies = {name: dice.choice(members(name)) for name in FAMILIES}
+        if family != "slc-cache" and dice.random() < 0.8:
+            policies["slc-cache"] = "none"  # It goes with few others.
         other = dice.choice([p for p in members(family) if p != policies[family]])
         case = Case(dice.choice(PATTERNS), settings, policies, family, other)
         try:
