@@ -8,7 +8,9 @@ import pytest
 import floatgate
 from floatgate import Result
 from floatgate.report import of, tables
+from floatgate.report.names import Names
 from floatgate.report.page import html
+from floatgate.report.plots import draw
 from floatgate.result.load import load
 from floatgate.text.result import page
 
@@ -30,6 +32,7 @@ SETTINGS = {
 }
 """Two dies; a block holds 32 pages of 4 KiB at one bit in a cell."""
 CACHE = 4 << 20
+COLOURS = 10
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +109,25 @@ def test_a_life_counts_cycles_of_both_modes(endurance: int) -> None:
     years = 3_000 / cycles * life["simulated"]["seconds"] / (365 * 86_400)
     assert life["rated"]["years"] == pytest.approx(years)
     assert cycles == pytest.approx(worn, rel=0.05)
+
+
+def test_waits_behind_folding_have_a_colour_of_their_own(tmp_path: Path) -> None:
+    """There are more causes than colours."""
+    run = floatgate.run(
+        "agcr",
+        "random-write",
+        set=SETTINGS
+        | {"workload.rate": 400, "host.mode": "timestamps", "workload.read-share": 0.5},
+        policy={"slc-cache": "static:size=1MiB"},
+        out=tmp_path,
+    )
+    assert run.folder is not None
+    report = of(load([run.folder]))
+    seen = 0
+    for plot in draw(report, Names(report.runs)):
+        if plot.kind == "causes" and plot.spec is not None:
+            colour = plot.spec["encoding"]["color"]
+            places = [colour["scale"]["domain"].index(part) for part in colour["legend"]["values"]]
+            assert len({place % COLOURS for place in places}) == len(places)
+            seen += "waiting behind fold" in colour["legend"]["values"]
+    assert seen > 0

@@ -32,11 +32,12 @@ const LEVELS: &str = "timing.levels={ high = { program = \"800us\", read = \"70u
 
 const BUS: &str = "timing.bus={ rate = \"333MT/s\", width-bits = 8, command = \"300ns\" }";
 const READS: &str = "workload.read-share=0.5";
+const SLC: &str = "slc={ read = \"25us\", program = \"150us\" }";
 /// Twice the blocks, since each stream takes some of the spare.
 const BLOCKS: &str = "geometry.blocks-per-plane=64";
 const SUSPEND: &str = "timing.suspend={ pause = \"20us\", resume = \"20us\" }";
 
-const BUILDS: [Build; 29] = [
+const BUILDS: [Build; 30] = [
     build("builtin", &[]),
     Build { name: "recorded", own: &[], recorded: true },
     build(
@@ -73,6 +74,7 @@ const BUILDS: [Build; 29] = [
     build("dac", &[BLOCKS, "policy separation=dac"]),
     build("sepbit", &[BLOCKS, "policy separation=sepbit"]),
     build("fdp", &[BLOCKS, "ftl.fdp={ handles = 2, isolation = \"persistent\" }"]),
+    build("slc-cache", &[BLOCKS, SLC, "policy slc-cache=static:size=2MiB:fold=both"]),
     // These have reads, and are compared with the first of them.
     build("reads", &[READS, "policy order=read-first"]),
     build("bounded", &[READS, "policy order=bounded-read-first"]),

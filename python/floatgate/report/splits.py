@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -31,6 +31,13 @@ from floatgate.words import several
 def causes(plot: Plot, names: Names) -> Iterator[Drawn]:
     """The mean latency by cause, a plot for each operation."""
     one = asked(plot, OPERATIONS, "host.")
+    used = {
+        called(part)
+        for run in names.runs
+        for op in OPERATIONS
+        for part, mean in delays(run.data["host"][op]).items()
+        if mean
+    }
     for op in [one] if one else ["read", "write"]:
         if not one and not any(run.host[op].requests for run in names.runs):
             continue
@@ -46,6 +53,7 @@ def causes(plot: Plot, names: Names) -> Iterator[Drawn]:
             list(PARTS.values()),
             parts,
             names,
+            used,
         )
 
 
@@ -122,7 +130,12 @@ def _stacked(
     stacked: Sequence[str],
     parts: Callable[[Result], Mapping[str, float]],
     names: Names,
+    used: Collection[str] = (),
 ) -> Drawn:
+    """Bars of parts.
+
+    There are fewer colours than parts, so those in `used`, by any plot of the page, have the first.
+    """
     import altair as alt
 
     words, unit_name = axis
@@ -132,7 +145,9 @@ def _stacked(
     }
     # A result of another version may have parts that this one does not know.
     stacked = list(dict.fromkeys(chain(stacked, *found.values())))
-    order = sorted(stacked, key=lambda part: (part not in _OFTEN, stacked.index(part)))
+    order = sorted(
+        stacked, key=lambda part: (part not in _OFTEN, part not in used, stacked.index(part))
+    )
     if kind == "causes":
         found = {label: of for label, of in found.items() if of}
     seeds = (
