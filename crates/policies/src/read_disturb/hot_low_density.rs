@@ -8,8 +8,9 @@
 use super::identify::Identifier;
 use super::low::Lows;
 use super::{
-    COARSE_LESS, Common, FINE_MORE, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS, PREEMPTIBLE, REFRESHED,
-    REFRESHED_SPEC, ROLE_NAMES, WORD, needs_levels, no_guard_levels, reclaim,
+    COARSE_LESS, Common, FINE_MORE, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS,
+    PREEMPTIBLE, REFRESHED, REFRESHED_SPEC, ROLE_NAMES, WORD, needs_levels, no_guard_levels,
+    reclaim,
 };
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;

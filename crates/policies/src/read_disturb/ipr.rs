@@ -11,8 +11,9 @@
 use super::identify::Identifier;
 use super::low::Lows;
 use super::{
-    COARSE_LESS, Common, FINE_MORE, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS, PREEMPTIBLE, READ_HOT,
-    REFRESHED, REFRESHED_SPEC, ROLE_NAMES, WORD, needs_levels, no_guard_levels, reclaim, stream,
+    COARSE_LESS, Common, FINE_MORE, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS,
+    PREEMPTIBLE, READ_HOT, REFRESHED, REFRESHED_SPEC, ROLE_NAMES, WORD, needs_levels,
+    no_guard_levels, reclaim, stream,
 };
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};

@@ -4,9 +4,7 @@
 //! copied to unused pages of the same block, which then endures as many reads again. It is erased
 //! when it has no unused pages left. With 32 pages of 192 that is five times.
 
-use super::{
-    COARSE_LESS, FINE_MORE, LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows, needs_levels,
-};
+use super::{COARSE_LESS, FINE_MORE, LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows, needs_levels};
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
 

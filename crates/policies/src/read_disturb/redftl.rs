@@ -4,9 +4,7 @@
 //! pages instead of a whole block: reads wait less for it. It endures no more reads than others, so
 //! there are as many refreshes and erases.
 
-use super::{
-    COARSE_LESS, FINE_MORE, LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows, needs_levels,
-};
+use super::{COARSE_LESS, FINE_MORE, LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows, needs_levels};
 use crate::info::{Family, PolicyInfo};
 use crate::params::{ParamInfo, ParamKind, Params};
 

@@ -18,8 +18,12 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "Micron, Optimized client computing with dynamic write acceleration, 2014",
     params: &[
         size("size", "1024TiB", "the most data that the cache holds, at one bit in a cell"),
-        size("minimum", "0B", "the data that it can hold however full the drive is; the drive keeps \
-             the space of these blocks from data"),
+        size(
+            "minimum",
+            "0B",
+            "the data that it can hold however full the drive is; the drive keeps \
+             the space of these blocks from data",
+        ),
         FOLD,
         FULL,
     ],

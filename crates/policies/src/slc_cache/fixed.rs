@@ -17,7 +17,11 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "Chang, A hybrid approach to NAND-flash-based solid-state disks, IEEE Trans. Computers \
             59(10), 2010; the write cache of Samsung's 840 EVO (TurboWrite), 2013",
     params: &[
-        size("size", "64KiB", "the data that the cache holds, at one bit in a cell, rounded up to whole blocks of each plane; above 0B"),
+        size(
+            "size",
+            "64KiB",
+            "the data that the cache holds, at one bit in a cell, rounded up to whole blocks of each plane; above 0B",
+        ),
         FOLD,
         FULL,
     ],

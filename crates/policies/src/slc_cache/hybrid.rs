@@ -15,10 +15,18 @@ pub const INFO: PolicyInfo = PolicyInfo {
               shared pool.",
     paper: "Samsung, 960 EVO (Intelligent TurboWrite: a default and an intelligent part), 2016",
     params: &[
-        size("static", "64KiB", "the data that blocks of its own hold, at one bit in a cell, rounded up to whole blocks of each plane"),
+        size(
+            "static",
+            "64KiB",
+            "the data that blocks of its own hold, at one bit in a cell, rounded up to whole blocks of each plane",
+        ),
         size("size", "1024TiB", "the most data that blocks of the shared pool hold beside them"),
-        size("minimum", "0B", "the data that blocks of the shared pool can hold however full the \
-             drive is; the drive keeps the space of these blocks from data"),
+        size(
+            "minimum",
+            "0B",
+            "the data that blocks of the shared pool can hold however full the \
+             drive is; the drive keeps the space of these blocks from data",
+        ),
         FOLD,
         FULL,
     ],
