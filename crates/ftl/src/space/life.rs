@@ -100,7 +100,7 @@ impl<S: Store> Space<S> {
 
     /// The open block of a stream, if `tag` may write there. The frontier of garbage collection
     /// counts if a plane has its reserve left, or may lend it.
-    #[inline]
+    #[inline(always)] // every page written comes by
     pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         let share = self.planes.share(plane, stream);
         let kept = share.class.takes_moves() && !tag.reclaims() && self.keeps(plane, share.class);
@@ -108,6 +108,7 @@ impl<S: Store> Space<S> {
     }
 
     /// Whether the open blocks of a class belong to the reserve of collection now.
+    #[inline(never)] // asked of few pages; inside `frontier` it would cost all of them registers
     fn keeps(&self, plane: PlaneId, class: StreamClass) -> bool {
         if class == StreamClass::Both {
             return !self.reserves(plane);
