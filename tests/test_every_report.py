@@ -6,8 +6,8 @@ from browser import Browser
 from floatgate.reproduce.runner import known
 from reproduced import quick
 
-CHEAP = {"gc-laws", "suspend", "wom"}
-"""Studies whose quick form takes some seconds; `make verify` opens the others too."""
+CHEAP = {"wom"}
+"""The study whose quick form takes least; `make verify` opens the others too."""
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ they explain. It shares nothing with the engine.
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf, sqrt
 
@@ -25,9 +26,6 @@ TIES: dict[str, Callable[[Store, int], float]] = {
     "random": lambda store, _: store.draw.random(),
 }
 """The greater, the sooner it is taken of victims of equal worth."""
-
-SCHEMES = ("NoSep", "SepGC", "DAC")
-"""The schemes that the loop knows."""
 
 
 def _greedy(store: Store, segment: int) -> float:
@@ -50,6 +48,45 @@ VICTIMS: dict[str, dict[str, Worth]] = {
     },
 }
 """The worth of a victim, with the ages that it may have."""
+
+
+class Inferred:
+    """The classes of SepBIT (FAST 2022, algorithm 1), with its queue of recent writes."""
+
+    def __init__(self) -> None:
+        self._limit = inf
+        self._queue: deque[tuple[int, int]] = deque()
+        self._recent: dict[int, int] = {}
+        self._segments = 0
+        self._lifetimes = 0
+
+    def of_host(self, page: int, clock: int) -> int:
+        """The class of a write of the host, which joins the queue."""
+        last = self._recent.get(page)
+        short = last is not None and clock - last < self._limit
+        excess = len(self._queue) - self._limit
+        for _ in range(2 if excess > 0 else excess == 0):
+            old, at = self._queue.popleft()
+            if self._recent.get(old) == at:
+                del self._recent[old]
+        self._queue.append((page, clock))
+        self._recent[page] = clock
+        return 0 if short else 1
+
+    def of_move(self, place: int, age: int) -> int:
+        """The class of a page that leaves a segment of a class."""
+        if place == 0:
+            return 2
+        return 3 if age < 4 * self._limit else 4 if age < 16 * self._limit else 5
+
+    def collected(self, place: int, lifetime: int) -> None:
+        """A segment of a class was collected, so many writes of the host after it was opened."""
+        if place == 0:
+            self._segments += 1
+            self._lifetimes += lifetime
+        if self._segments == 16:
+            self._limit = self._lifetimes // 16
+            self._segments = self._lifetimes = 0
 
 
 class Store:
@@ -84,6 +121,9 @@ class Store:
         self._closed: list[int] = []
         self._garbage = 0
         self._at: list[tuple[int, int] | None] = [None] * pages
+        self._inferred = Inferred()
+        self._written = [0] * pages
+        self._opened = [0] * count
         self._open = [self._free.pop() for _ in range({"NoSep": 1, "SepGC": 2}.get(scheme, 6))]
         for place, segment in enumerate(self._open):
             self._class[segment] = place
@@ -95,12 +135,24 @@ class Store:
     def write(self, page: int) -> None:
         """The host writes a page."""
         self.clock += 1
-        at = self._at[page]
-        up = 0 if at is None else min(self._class[at[0]] + 1, len(self._open) - 1)
         early = self._look == "before the write" and self._is_due(1)
-        self._put(page, up if self._scheme == "DAC" else 0)
+        self._put(page, self._class_of_host(page))
+        self._written[page] = self.clock
         if early or (self._look == "after the write" and self._is_due(0)):
             self._collect()
+
+    def _class_of_host(self, page: int) -> int:
+        if self._scheme == "SepBIT":
+            return self._inferred.of_host(page, self.clock)
+        at = self._at[page]
+        if at is None or self._scheme != "DAC":
+            return 0
+        return min(self._class[at[0]] + 1, len(self._open) - 1)
+
+    def _class_of_move(self, page: int, place: int) -> int:
+        if self._scheme == "SepBIT":
+            return self._inferred.of_move(place, self.clock - self._written[page])
+        return {"NoSep": 0, "SepGC": 1}.get(self._scheme, max(place - 1, 0))
 
     def _is_due(self, more: int) -> bool:
         """Whether too large a share of the written pages, with this number of more, is garbage."""
@@ -113,6 +165,9 @@ class Store:
             self.valid[old[0]] -= 1
             # Open segments are not collected.
             self._garbage += len(self._pages[old[0]]) == self._slots
+        if not self._pages[segment]:
+            # Writes of the host before this one.
+            self._opened[segment] = self.clock - 1
         self._at[page] = segment, len(self._pages[segment])
         self._pages[segment].append(page)
         self.valid[segment] += 1
@@ -136,12 +191,12 @@ class Store:
         self._garbage -= self.garbage_of(victim)
         pages, place = self._pages[victim], self._class[victim]
         self._pages[victim] = []
-        to = {"NoSep": 0, "SepGC": 1}.get(self._scheme, max(place - 1, 0))
+        self._inferred.collected(place, self.clock - self._opened[victim])
         for slot, page in enumerate(pages):
             if self._at[page] == (victim, slot):
                 self.valid[victim] -= 1
                 self._at[page] = None
-                self._put(page, to)
+                self._put(page, self._class_of_move(page, place))
         self._free.insert(0, victim)
 
 

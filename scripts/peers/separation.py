@@ -286,19 +286,32 @@ def compared(
     return agree
 
 
+STARTS = 9
+"""Places in a repeated recording at which a loop begins."""
+
+
 def loops(
-    pages: Pages, slots: int, scheme: str, separation: str, victim: str
+    pages: Pages, slots: int, scheme: str, separation: str, victim: str, *, repeated: bool
 ) -> tuple[Sequence[float], Sequence[float]]:
     """The write amplification of plain loops, and of the loop and floatgate with equal choices.
 
-    Both are empty for a scheme that the loops do not know.
+    One other choice changes all that follows in a repeated recording, so the loops also begin at
+    other places in it.
     """
-    if scheme not in plain.SCHEMES:
-        return (), ()
     found = plain.spread(pages.tolist(), slots, scheme, victim, GARBAGE)
     by_age = victim == "CostBenefit"
-    equal = found[f"{'age in segments, ' * by_age}oldest, before the write"]
-    return [*found.values()], [equal, by_garbage(separation, Oldest(by_age), pages, slots)]
+    age = "age in segments" if by_age else ""
+    equal = found[f"{age}, oldest, before the write".removeprefix(", ")]
+    every = [*found.values()]
+    for start in range(1, STARTS if repeated else 1):
+        rolled = np.roll(pages, -start * len(pages) // STARTS)
+        worth = plain.VICTIMS[victim][age]
+        count = int(pages.max()) + 1
+        store = plain.Store(count, slots, scheme, GARBAGE, worth, "oldest", plain.LOOKS[1])
+        for page in rolled.tolist():
+            store.write(page)
+        every.append(store.programs / len(rolled))
+    return every, [equal, by_garbage(separation, Oldest(by_age), pages, slots)]
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -334,16 +347,19 @@ def main(words: Sequence[str] | None = None) -> int:
                 )
             with tempfile.TemporaryDirectory(prefix="floatgate-peers-") as scratch:
                 peer = SepBIT(folder, Path(scratch), asked.limit)
-                lists = list(made_up(asked.pages, asked.passes))
-                lists += recorded_lists([Path(each) for each in asked.traces.split(":") if each])
-                for name, pages in lists:
+                folders = [Path(each) for each in asked.traces.split(":") if each]
+                made, found = made_up(asked.pages, asked.passes), recorded_lists(folders)
+                lists = [(*each, False) for each in made] + [(*each, True) for each in found]
+                for name, pages, repeated in lists:
                     slots = max(1, (int(pages.max()) + 1) // SEGMENTS)
                     for victim, our_victim in VICTIMS:
                         for scheme, classes, separation in SCHEMES:
                             theirs = peer.waf(scheme, classes, victim, pages, slots)
                             waf = by_garbage(separation, our_victim, pages, slots)
                             row = f"SepBIT, {name}, {scheme}, {victim}"
-                            explain = partial(loops, pages, slots, scheme, separation, victim)
+                            explain = partial(
+                                loops, pages, slots, scheme, separation, victim, repeated=repeated
+                            )
                             agree.append(compared(row, theirs, waf, explain))
     except FailedError as error:
         print(f"separation: {error}", file=sys.stderr)

@@ -142,7 +142,7 @@ fn what_is_under_way_counts_nowhere_whatever_dies_can_do() {
     for way in ways {
         for cells in [&[][..], &CELLS] {
             let own = [way, cells].concat();
-            let each = if cfg!(feature = "verify") { 7 } else { 13 };
+            let each = if cfg!(feature = "verify") { 7 } else { 26 };
             for (what, drive) in drives(2, &own).into_iter().step_by(each) {
                 let value = generate(&drive, "random-write");
                 let flash = &value["flash"];

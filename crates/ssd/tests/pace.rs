@@ -2,7 +2,7 @@
 //! drive.
 
 use crate::common::{
-    self, Memory, class_of, count, drive, drive_of, generate, number, run_with, try_drive,
+    self, Memory, class_of, count, drive, drive_of, first_of, generate, number, run_with, try_drive,
 };
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator};
@@ -137,7 +137,7 @@ fn marks([start, stop, background]: [u32; 3]) -> Vec<String> {
 /// The preset as it comes, and with the least marks that are allowed.
 #[test]
 fn modern_drives_keep_writes_from_waiting_for_whole_victims() {
-    for (dies, requests) in [(1, 60_000), (8, 240_000)] {
+    for &(dies, requests) in first_of(&[(1, 60_000), (8, 240_000)], 1) {
         let requests = [format!("workload.requests={requests}")];
         let preset = |own: &[String]| modern(dies, &[&requests[..], own].concat());
         let as_it_comes = preset(&[]).ftl.gc;

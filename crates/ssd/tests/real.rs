@@ -133,7 +133,7 @@ fn a_virtual_machine_of_two_hours() {
     assert!(r.queue[1] > 0.0 && w.queue[1] > 0.0, "and requests wait for that");
 }
 
-/// A drive scaled down gets a sample of the trace. On each of four drives that the trace nearly fills, write
+/// A drive scaled down gets a sample of the trace. On each of four drives (one in `make test`) that the trace nearly fills, write
 /// amplification is that of the whole drive within 1 %, and means and p99 within 5 %, or a warning
 /// says why not.
 #[test]
@@ -146,11 +146,14 @@ fn a_scaled_drive_is_like_the_whole_one_or_warns() {
         "geometry.planes-per-die=2",
         "geometry.blocks-per-plane=3100",
     ];
-    let mut wrong = outside(&path, "base = \"agcr\"\n", ("agcr", &own), &[]);
+    let mut wrong = Vec::new();
+    if cfg!(feature = "verify") {
+        wrong.extend(outside(&path, "base = \"agcr\"\n", ("agcr", &own), &[]));
+    }
     // The trace touches 2.56 GiB in extents of 1 MiB.
     let sizes = [6400, 4600, 48_000].map(|n| format!("geometry.blocks-per-plane={n}"));
-    for (drive, blocks) in DRIVES.into_iter().zip(&sizes) {
-        wrong.extend(outside(&path, common::BASE, drive, &[blocks]));
+    for (drive, blocks) in common::first_of(&DRIVES, 1).iter().zip(&sizes) {
+        wrong.extend(outside(&path, common::BASE, *drive, &[blocks]));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

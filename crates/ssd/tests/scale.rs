@@ -169,11 +169,10 @@ fn check(
     outside_without_a_warning(&format!("{name}, {pattern}"), run, scales)
 }
 
-/// A part of the grid: each drive and each pattern once, at divisors within the law and beyond.
+/// A part of the grid: drives and patterns at divisors within the law and beyond. `make verify` has all.
 #[test]
 fn a_scaled_drive_has_the_numbers_of_the_whole_one_or_warns() {
-    let mut wrong = check(DRIVES[0], PATTERNS[0], 1_000_000, &[1, 4]);
-    wrong.extend(check(DRIVES[1], PATTERNS[2], 600_000, &[3, 16]));
+    let mut wrong = check(DRIVES[1], PATTERNS[2], 600_000, &[3, 16]);
     wrong.extend(check(DRIVES[2], PATTERNS[1], 600_000, &[2, 24]));
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

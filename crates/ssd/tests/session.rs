@@ -532,7 +532,7 @@ fn every_policy_of_every_family_serves_a_session_as_a_run() {
             opened.unwrap_or_else(|e| panic!("{name}: {e}"))
         };
         let mut session = open();
-        let (came, _) = bursts(&mut session, number as u64, 400);
+        let (came, _) = bursts(&mut session, number as u64, 250);
         inside += session.outstanding();
         let (live, again) = both(&drive, session, came.clone());
         assert_eq!(difference("", &bare(live.clone()), &bare(again)), None, "{name}");

@@ -22,7 +22,7 @@ fn aged(own: &[String]) -> Drive {
         "precondition.fill=full",
         "precondition.age=random",
         "host.mode=queue-depth",
-        "workload.requests=3000",
+        "workload.requests=1500",
         "workload.read-share=0.7",
         "workload.size=16KiB",
     ];

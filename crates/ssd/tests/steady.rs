@@ -541,7 +541,7 @@ fn a_damaged_state_is_as_good_as_none() {
         check(&format!("cut to {keep}"), &|s| s.truncate(keep));
     }
     check("longer", &|s| s.extend([0; 4]));
-    let (bits, swaps) = if cfg!(feature = "verify") { (40, 20) } else { (16, 8) };
+    let (bits, swaps) = if cfg!(feature = "verify") { (40, 20) } else { (8, 4) };
     let mut rng = Rng::named(5, "damage");
     for _ in 0..bits {
         let (at, bit) = (rng.below(state.len() as u32) as usize, rng.below(8));

@@ -4,8 +4,8 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use crate::common::{
-    self, PAGE, bytes, class_of, close, count, drive, flush, generate, number, read, serve, trim,
-    try_drive, urgent, write, write_fua,
+    self, PAGE, bytes, class_of, close, count, drive, first_of, flush, generate, number, read,
+    serve, trim, try_drive, urgent, write, write_fua,
 };
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
@@ -639,7 +639,7 @@ fn reads_of_units_on_different_planes_go_together() {
 /// none of it in memory.
 #[test]
 fn small_writes_cost_whole_units() {
-    for (unit, in_page) in [(16, 4_u32), (32, 2), (64, 1)] {
+    for &(unit, in_page) in first_of(&[(64, 1), (16, 4_u32), (32, 2)], 2) {
         let (blocks, pages) = (1024, 64_u32);
         let slots = in_page * pages;
         // As `waf.rs` counts the blocks that take part: one free block, the host's and half of that

@@ -88,9 +88,10 @@ impl Separation for SepBit {
     }
 
     fn stream(&mut self, page: &PageCtx) -> u8 {
-        let least = self.threshold.min(self.queue);
         if !page.moves {
-            return u8::from(page.age.is_none_or(|lifetime| lifetime >= least));
+            // The queue has the last writes, so the oldest of them is as many writes ago as it is long.
+            let short = |lifetime| lifetime < self.threshold && lifetime <= self.queue;
+            return u8::from(!page.age.is_some_and(short));
         }
         if page.from == Some(0) {
             return 2;
@@ -168,6 +169,12 @@ mod tests {
         for (age, class) in [(Some(1), 0), (Some(49), 0), (Some(50), 1), (None, 1)] {
             assert_eq!(of(&mut sepbit, false, Some(5), age), class, "{age:?}");
         }
+        // Only the last twenty writes are known.
+        sepbit.queue = 20;
+        for (age, class) in [(20, 0), (21, 1)] {
+            assert_eq!(of(&mut sepbit, false, Some(5), Some(age)), class, "{age}");
+        }
+        sepbit.queue = 50;
         let ages = [(0, 3), (199, 3), (200, 4), (799, 4), (800, 5), (u32::MAX, 5)];
         for (age, class) in ages {
             assert_eq!(of(&mut sepbit, true, Some(1), Some(age)), class, "{age}");
