@@ -80,7 +80,7 @@ class Inferred:
         return 3 if age < 4 * self._limit else 4 if age < 16 * self._limit else 5
 
     def collected(self, place: int, lifetime: int) -> None:
-        """A segment of a class was collected, so many writes of the host after it was opened."""
+        """A segment of a class was collected. Its lifetime is in writes of the host."""
         if place == 0:
             self._segments += 1
             self._lifetimes += lifetime

@@ -133,9 +133,9 @@ fn a_virtual_machine_of_two_hours() {
     assert!(r.queue[1] > 0.0 && w.queue[1] > 0.0, "and requests wait for that");
 }
 
-/// A drive scaled down gets a sample of the trace. On each of four drives (one in `make test`) that the trace nearly fills, write
-/// amplification is that of the whole drive within 1 %, and means and p99 within 5 %, or a warning
-/// says why not.
+/// A drive scaled down gets a sample of the trace. Write amplification is that of the whole drive
+/// within 1 %, and means and p99 within 5 %, or a warning says why not. The trace nearly fills each of five
+/// drives, of which `make test` has one.
 #[test]
 #[ignore = "needs the real traces that FLOATGATE_TRACES names"]
 fn a_scaled_drive_is_like_the_whole_one_or_warns() {
