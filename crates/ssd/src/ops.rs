@@ -122,7 +122,6 @@ pub(crate) struct PageOp {
     pub(crate) seq: u64,
     /// When a wait outside the dies began.
     pub(crate) since: Time,
-    pub(crate) spent: Spent,
 }
 
 impl PageOp {
@@ -150,7 +149,6 @@ impl PageOp {
             lpn,
             seq: 0,
             since: now,
-            spent: Spent::default(),
         }
     }
 
@@ -176,12 +174,6 @@ impl PageOp {
     #[inline(always)]
     pub(crate) fn programs(&self) -> bool {
         self.operation.verb == Verb::Program
-    }
-
-    /// A wait since `since` is over; it was for `cause`.
-    #[inline]
-    pub(crate) fn end_wait(&mut self, cause: Source, now: Time) {
-        more(&mut self.spent.queue[cause], now - self.since);
     }
 
     /// Whether it belongs to a job: no request waits for it, and its account of time is not needed.
@@ -215,6 +207,9 @@ pub(crate) struct DoneOp {
 #[derive(Default)]
 pub(crate) struct Ops {
     slots: Vec<PageOp>,
+    /// The account of each operation of the host or the buffer. A column of its own, since it takes two
+    /// lines of the processor's cache and most operations are of jobs, which have none.
+    spent: Vec<Spent>,
     /// The next of each operation's group: the pages that one program command writes, or the units
     /// of one physical page that a request reads. The first stands for all. A column of its own,
     /// which is empty on most drives because they have no groups.
@@ -231,6 +226,7 @@ impl Ops {
     pub(crate) fn new() -> Self {
         Self {
             slots: Vec::new(),
+            spent: Vec::new(),
             groups: Vec::new(),
             free: NONE,
             live: 0,
@@ -268,11 +264,20 @@ impl Ops {
 
     // ── Operations ──────────────────────────────────────────────────────────────────────────────
 
+    /// Adds an operation of the host or the buffer, with an empty account.
     #[inline]
     pub(crate) fn add(&mut self, op: PageOp) -> u32 {
+        let id = self.add_entry(op);
+        self.spent[id as usize] = Spent::default();
+        id
+    }
+
+    #[inline]
+    fn add_entry(&mut self, op: PageOp) -> u32 {
         self.live += 1;
         if self.free == NONE {
             self.slots.push(op);
+            self.spent.push(Spent::default());
             return self.slots.len() as u32 - 1;
         }
         let id = self.free;
@@ -281,11 +286,30 @@ impl Ops {
         id
     }
 
+    /// The account of an operation of the host or the buffer.
+    #[inline(always)]
+    pub(crate) fn spent(&self, id: u32) -> &Spent {
+        &self.spent[id as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline(always)]
+    pub(crate) fn spent_mut(&mut self, id: u32) -> &mut Spent {
+        &mut self.spent[id as usize]
+    }
+
+    /// A wait of an operation outside the dies, since [`PageOp::since`], is over; it was for `cause`.
+    #[inline]
+    pub(crate) fn end_wait(&mut self, id: u32, cause: Source, now: Time) {
+        let waited = now - self[id].since;
+        more(&mut self.spent_mut(id).queue[cause], waited);
+    }
+
     /// Adds the turn of a job, at the job's place in the order of arrival.
     #[inline]
     pub(crate) fn add_job(&mut self, job: JobId, seq: u64, now: Time) -> u32 {
         let new = PageOp::new(Owner::Job(job), Verb::Read, HostTag::default(), None, now);
-        self.add(PageOp { turn: true, seq, ..new })
+        self.add_entry(PageOp { turn: true, seq, ..new })
     }
 
     /// An operation of a job is over, and the job's next one takes its entry, in no lane yet.

@@ -138,7 +138,7 @@ impl<S: Store> Space<S> {
         let mut planes = BitSet::new(self.geometry.planes());
         let Some(cache) = &self.cache else { return planes };
         for set in self.geometry.set_ids() {
-            let holds = self.planes.share(set, cache.demand.stream).held > 0;
+            let holds = self.planes.held(set, cache.demand.stream) > 0;
             let may = cache.planes[set].shared < cache.demand.spec.least;
             if holds || may || self.can_cache_more(set) {
                 for plane in self.geometry.superblocks().planes_of(set) {
@@ -230,8 +230,8 @@ impl<S: Store> Space<S> {
         let Some(cache) = &self.cache else { return true };
         let stream = cache.demand.stream;
         self.geometry.set_ids().all(|plane| {
-            let share = self.planes.share(plane, stream);
-            share.held == u32::from(share.frontier.is_some())
+            let open = self.planes.share(plane, stream).frontier;
+            self.planes.held(plane, stream) == u32::from(open.is_some())
         })
     }
 
@@ -267,7 +267,7 @@ impl<S: Store> Space<S> {
         let (mut used, mut room) = (0, 0);
         for plane in self.geometry.set_ids() {
             let here = &cache.planes[plane];
-            let held = u64::from(self.planes.share(plane, stream).held);
+            let held = u64::from(self.planes.held(plane, stream));
             used += held * slots - u64::from(self.rest(plane, stream));
             let free = self.planes.each[plane].free.len().saturating_sub(cache.demand.mark);
             let more = (free as u64).min(u64::from(cache.demand.spec.most - here.shared));

@@ -164,8 +164,7 @@ impl<S: Store> Space<S> {
                     let out = matches!(self.blocks.state(*b), State::Free | State::Bad);
                     !out && self.blocks.stream(*b) == stream
                 };
-                let (has, held) =
-                    (blocks().filter(in_use).count(), self.planes.share(p, stream).held);
+                let (has, held) = (blocks().filter(in_use).count(), self.planes.held(p, stream));
                 ensure!(
                     has == held as usize,
                     "plane {p}: {stream:?} has {has} blocks, counted {held}"
@@ -236,7 +235,7 @@ impl<S: Store> Space<S> {
     /// Whether a stream may have written a block, as long as blocks are plain.
     fn may_hold(&self, stream: StreamId, b: BlockId) -> bool {
         let spec = &self.demands.streams[stream.index()];
-        let held = self.planes.share(self.set_of(b), stream).held;
+        let held = self.planes.held(self.set_of(b), stream);
         spec.mode == Mode::Full
             && spec.cap.is_none_or(|cap| held <= cap)
             && self.geometry.index_in_plane(b) >= spec.pool.first_index(&self.geometry)
@@ -489,7 +488,7 @@ mod tests {
             }),
             ("planes without a victim, counted", &|d| d.space.planes.each[PLANE].no_victim = true),
             ("StreamId(0) has 5 blocks, counted 6", &|d| {
-                d.space.planes.share_mut(PLANE, StreamId::HOST).held += 1;
+                *d.space.planes.held_mut(PLANE, StreamId::HOST) += 1;
             }),
         ];
         Drive::used().check().unwrap();

@@ -1,5 +1,6 @@
 //! The life of a block: opened, written slot by slot, completed, emptied, free again or retired.
 
+use super::plane::StreamShare;
 use super::{Space, State};
 use crate::{FreePick, Pool, Role, StreamClass, StreamId, StreamSpec};
 use nand::{BlockId, Mode, PlaneId, Ppn, Source, Store, Tag};
@@ -11,7 +12,7 @@ impl<S: Store> Space<S> {
             return self.open_cached(plane, stream);
         }
         let spec = self.demands.streams[stream.index()];
-        if spec.cap.is_some_and(|cap| self.planes.share(plane, stream).held >= cap) {
+        if spec.cap.is_some_and(|cap| self.planes.held(plane, stream) >= cap) {
             return None;
         }
         // The reserve is for what garbage collection moves to its own frontier, and for the host where
@@ -39,7 +40,7 @@ impl<S: Store> Space<S> {
         if tag.source == Source::Refresh {
             self.charge(plane, i64::from(self.blocks.slots()));
         }
-        self.planes.share_mut(plane, stream).held += 1;
+        *self.planes.held_mut(plane, stream) += 1;
         if spec.mode != Mode::Full && self.array.mode(block) == Mode::Full {
             self.array.set_mode(block, spec.mode);
         }
@@ -57,7 +58,7 @@ impl<S: Store> Space<S> {
     fn open_cached(&mut self, plane: PlaneId, stream: StreamId) -> Option<BlockId> {
         let block = self.take_for_cache(plane)?;
         self.blocks.open(block, stream, Role::REGULAR);
-        self.planes.share_mut(plane, stream).held += 1;
+        *self.planes.held_mut(plane, stream) += 1;
         for member in self.geometry.superblocks().blocks_of(block) {
             self.array.set_mode(member, Mode::Slc);
         }
@@ -102,9 +103,9 @@ impl<S: Store> Space<S> {
     /// counts if a plane has its reserve left, or may lend it.
     #[inline(always)] // every page written comes by
     pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
-        let share = self.planes.share(plane, stream);
-        let kept = share.class.takes_moves() && !tag.reclaims() && self.keeps(plane, share.class);
-        share.frontier.filter(|_| !kept)
+        let StreamShare { frontier, class } = self.planes.share(plane, stream);
+        let kept = class.takes_moves() && !tag.reclaims() && self.keeps(plane, class);
+        frontier.filter(|_| !kept)
     }
 
     /// Whether the open blocks of a class belong to the reserve of collection now.
@@ -220,7 +221,7 @@ impl<S: Store> Space<S> {
         if self.is_cached(block) {
             self.leave_cache(block);
         }
-        self.planes.share_mut(plane, self.blocks.stream(block)).held -= 1;
+        *self.planes.held_mut(plane, self.blocks.stream(block)) -= 1;
     }
 
     fn join_free(&mut self, block: BlockId) {

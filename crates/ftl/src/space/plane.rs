@@ -30,8 +30,6 @@ pub(super) struct Plane {
 pub(super) struct StreamShare {
     /// Its open block. Of an open superblock: the block whose turn it is.
     pub(super) frontier: Option<BlockId>,
-    /// The number of blocks that hold its data.
-    pub(super) held: u32,
     /// The writes that it is for, beside what is looked at with it.
     pub(super) class: StreamClass,
 }
@@ -42,13 +40,16 @@ pub(super) struct PlaneColumns {
     pub(super) each: IndexVec<PlaneId, Plane>,
     /// Of each stream in each plane: `plane * streams + stream`.
     shares: Vec<StreamShare>,
+    /// In the same order the number of blocks that hold its data. Apart, because every write looks at
+    /// the rest.
+    held: Vec<u32>,
     streams: usize,
     pub(super) without_victim: u32,
 }
 
 impl PlaneColumns {
     pub(super) fn new(geometry: &Geometry, streams: &[StreamSpec]) -> Self {
-        let share = |s: &StreamSpec| StreamShare { class: s.class, ..StreamShare::default() };
+        let share = |s: &StreamSpec| StreamShare { frontier: None, class: s.class };
         let shares: Vec<StreamShare> = streams.iter().map(share).collect();
         let plane = |p: u32| {
             let plane = PlaneId::from_u32(p);
@@ -58,6 +59,7 @@ impl PlaneColumns {
         };
         Self {
             each: IndexVec::from_raw((0..geometry.planes() as u32).map(plane).collect()),
+            held: vec![0; shares.len() * geometry.planes()],
             shares: shares.repeat(geometry.planes()),
             streams: shares.len(),
             without_victim: 0,
@@ -72,6 +74,15 @@ impl PlaneColumns {
     #[inline]
     pub(super) fn share_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut StreamShare {
         &mut self.shares[plane.as_u32() as usize * self.streams + stream.index()]
+    }
+
+    /// The number of blocks in a plane that hold the data of a stream.
+    pub(super) fn held(&self, plane: PlaneId, stream: StreamId) -> u32 {
+        self.held[plane.as_u32() as usize * self.streams + stream.index()]
+    }
+
+    pub(super) fn held_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut u32 {
+        &mut self.held[plane.as_u32() as usize * self.streams + stream.index()]
     }
 
     /// Marks whether the plane has no victim from now on.
@@ -108,7 +119,7 @@ impl<S: Store> Space<S> {
 
     /// Whether the plane can take a host write for a stream.
     pub(super) fn has_room(&self, plane: PlaneId, stream: StreamId) -> bool {
-        let StreamShare { frontier, class, .. } = self.planes.share(plane, stream);
+        let StreamShare { frontier, class } = self.planes.share(plane, stream);
         let open = frontier.is_some() && (class != StreamClass::Both || self.reserves(plane));
         open || self.lends_to_host(plane)
     }
@@ -170,7 +181,7 @@ impl<S: Store> Space<S> {
     pub(crate) fn garbage(&self, plane: PlaneId) -> f64 {
         let slots = u64::from(self.blocks.slots());
         let written = |stream| {
-            let held = self.planes.share(plane, stream).held;
+            let held = self.planes.held(plane, stream);
             u64::from(held) * slots - u64::from(self.rest(plane, stream))
         };
         let written: u64 = self.stream_ids().map(written).sum();

@@ -157,7 +157,7 @@ impl<S: Store> Space<S> {
             let Some(spec) = self.demands.streams.get(stream.index()) else { return Err(Damaged) };
             if first == b {
                 self.blocks.open(b, stream, spec.role);
-                self.planes.share_mut(self.set_of(b), stream).held += 1;
+                *self.planes.held_mut(self.set_of(b), stream) += 1;
             }
             self.blocks.written[b] = written;
             // Nothing was on its way: all slots given away were programmed.

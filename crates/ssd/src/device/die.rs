@@ -382,10 +382,10 @@ impl Die {
     /// The same for an operation and its group.
     #[inline]
     pub(super) fn end_waits(&self, ops: &mut Ops, op: u32) {
-        self.end_wait(&mut ops[op].spent);
+        self.end_wait(ops.spent_mut(op));
         let mut at = ops.also(op);
         while at != NONE {
-            self.end_wait(&mut ops[at].spent);
+            self.end_wait(ops.spent_mut(at));
             at = ops.also(at);
         }
     }

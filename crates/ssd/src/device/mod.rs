@@ -251,10 +251,10 @@ impl Device {
     #[inline]
     pub(crate) fn begin_wait(&mut self, die: DieId, op: u32, now: Time) {
         let d = &self.dies[die];
-        d.begin_wait(&mut self.ops[op].spent, now);
+        d.begin_wait(self.ops.spent_mut(op), now);
         let mut at = self.ops.also(op);
         while at != NONE {
-            d.begin_wait(&mut self.ops[at].spent, now);
+            d.begin_wait(self.ops.spent_mut(at), now);
             at = self.ops.also(at);
         }
     }
@@ -395,11 +395,11 @@ impl Device {
             if self.ops.also(at) != NONE {
                 self.ops.line_up(at);
             }
-            let op = &mut self.ops[at];
-            op.spent.causes[Cause::Array] += array;
-            op.spent.causes[Cause::Bus] += bus;
-            op.spent.causes[Cause::Ecc] += corrected;
-            at = op.next;
+            let causes = &mut self.ops.spent_mut(at).causes;
+            causes[Cause::Array] += array;
+            causes[Cause::Bus] += bus;
+            causes[Cause::Ecc] += corrected;
+            at = self.ops[at].next;
         }
         owner
     }

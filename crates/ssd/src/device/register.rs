@@ -195,7 +195,7 @@ impl Device {
         // Its wait has ended, and the running command was part of that wait.
         let (source, ran) = (d.command.source, started - d.started);
         self.of_command(op, |device, op| {
-            more(&mut device.ops[op].spent.queue[source], ran);
+            more(&mut device.ops.spent_mut(op).queue[source], ran);
         });
         clock.plan(Actor::Register(die), end);
     }
@@ -213,7 +213,7 @@ impl Device {
         d.start(register.op, register.command, now);
         d.phase = Phase::Finishing;
         self.of_command(register.op, |device, op| {
-            device.dies[die].end_wait(&mut device.ops[op].spent);
+            device.dies[die].end_wait(device.ops.spent_mut(op));
         });
         clock.plan(Actor::Die(die), now + register.command.array);
         self.empties(clock, die, now);
@@ -243,7 +243,7 @@ impl Device {
             State::Loading => {
                 self.register(die).state = State::Loaded;
                 self.of_command(op, |device, op| {
-                    let spent = &mut device.ops[op].spent;
+                    let spent = device.ops.spent_mut(op);
                     spent.causes[Cause::Bus] += now - started;
                     device.dies[die].begin_wait(spent, now);
                 });

@@ -189,7 +189,7 @@ impl Device {
         counts[command.source] += 1;
         let pause = s.settings.pause;
         self.of_command(op, |device, op| {
-            let spent = &mut device.ops[op].spent;
+            let spent = device.ops.spent_mut(op);
             spent.causes[Cause::Array] += done;
             spent.causes[Cause::Bus] += ran - done;
             device.dies[die].begin_wait(spent, now);
@@ -230,7 +230,7 @@ impl Device {
         d.phase = Phase::Finishing;
         (of.op, of.resumed) = (NONE, Some(now));
         self.of_command(op, |device, op| {
-            device.dies[die].end_wait(&mut device.ops[op].spent);
+            device.dies[die].end_wait(device.ops.spent_mut(op));
         });
         self.array_begins(clock, die, now + command.array);
     }
@@ -263,8 +263,12 @@ impl Device {
         assert!(booked <= most, "{} ns of suspends that took {} ns", booked.as_ns(), most.as_ns());
     }
 
-    /// Each operation of a command, those of groups included.
+    /// Each operation of a command that has an account, those of groups included: none if the command
+    /// is a job's.
     pub(super) fn of_command(&mut self, first: u32, mut each: impl FnMut(&mut Self, u32)) {
+        if self.ops[first].is_of_job() {
+            return;
+        }
         let mut at = first;
         while at != NONE {
             let mut member = at;

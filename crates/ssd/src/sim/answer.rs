@@ -54,7 +54,7 @@ impl<K: PolicyTypes> Sim<K> {
                     self.page_safe(id, op);
                 }
                 if self.requests.page_done(id, self.clock.now) {
-                    let spent = self.device.ops[op].spent;
+                    let spent = *self.device.ops.spent(op);
                     self.complete(id, spent);
                 }
                 self.device.ops.remove(op);
@@ -71,7 +71,7 @@ impl<K: PolicyTypes> Sim<K> {
     #[inline(always)] // as `page_answered`
     fn note_wait_of_program(&mut self, op: u32) {
         let longest = &mut self.waits.stats.gc_longest;
-        *longest = self.device.ops[op].spent.queue[Source::Gc].as_ns().max(*longest);
+        *longest = self.device.ops.spent(op).queue[Source::Gc].as_ns().max(*longest);
     }
 
     /// A host page operation is done, and the client wants to know which data are safe and which

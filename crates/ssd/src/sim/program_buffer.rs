@@ -111,7 +111,7 @@ impl<K: PolicyTypes> Sim<K> {
         let Some(first) = self.program_buffers.take(at, ops) else { return };
         let mut next = first;
         while next != NONE {
-            ops[next].end_wait(Source::Host, self.clock.now);
+            ops.end_wait(next, Source::Host, self.clock.now);
             next = ops.also(next);
         }
         if given_up {

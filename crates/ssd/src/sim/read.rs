@@ -131,8 +131,8 @@ impl<K: PolicyTypes> Sim<K> {
             }
             let op = self.waits.blocked.take(lpn);
             reads.extend(next(self, lpn));
-            let o = &mut self.device.ops[op];
-            o.end_wait(Source::Refresh, self.clock.now);
+            self.device.ops.end_wait(op, Source::Refresh, self.clock.now);
+            let o = &self.device.ops[op];
             if o.modify && self.ftl.find(lpn).is_none() {
                 // The page was trimmed meanwhile: there is nothing left to read.
                 self.requests.stats.rmw_reads -= 1;

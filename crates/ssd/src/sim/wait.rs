@@ -160,9 +160,9 @@ impl Waits {
         self.stats.space_longest = self.stats.space_longest.max((now - since).as_ns());
         let mut at = op;
         while at != NONE {
-            let o = &mut ops[at];
-            o.since = since;
-            o.end_wait(source, now);
+            ops[at].since = since;
+            ops.end_wait(at, source, now);
+            let o = &ops[at];
             self.space_operations -= 1;
             if let (Some(pages), Some(lpn)) = (&mut self.space_pages, o.lpn)
                 && let Some(writes) = pages.get_mut(&lpn)

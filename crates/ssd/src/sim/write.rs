@@ -31,12 +31,12 @@ impl<K: PolicyTypes> Sim<K> {
         let o = &mut self.device.ops[op];
         (o.operation.verb, o.operation.slots) = (Verb::Program, None);
         (o.modify, o.partial) = (false, false);
-        let read = Course { spent: o.spent, ..Course::default() };
+        let read = Course { spent: *self.device.ops.spent(op), ..Course::default() };
         let mut waiters = self.waits.unlock(lpn);
         self.place_out_of_line(op, lpn);
         while let Some(waiter) = waiters.pop_front() {
-            let o = &mut self.device.ops[waiter];
-            o.spent += &behind(&read, self.clock.now - o.since);
+            let waited = self.clock.now - self.device.ops[waiter].since;
+            *self.device.ops.spent_mut(waiter) += &behind(&read, waited);
             self.enter_out_of_line(waiter);
             if !waiters.is_empty() && self.waits.is_locked(lpn) {
                 // It reads before it writes: the others go on waiting in their places.

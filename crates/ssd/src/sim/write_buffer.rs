@@ -69,8 +69,8 @@ impl<K: PolicyTypes> Sim<K> {
                 self.complete(id, spent);
             }
             Transfer::Data { op, place } => {
-                let o = &mut self.device.ops[op];
-                o.spent.causes[Cause::Buffer] += self.clock.now - o.since;
+                let took = self.clock.now - self.device.ops[op].since;
+                self.device.ops.spent_mut(op).causes[Cause::Buffer] += took;
                 self.transferred(op, place);
             }
         }
@@ -84,7 +84,7 @@ impl<K: PolicyTypes> Sim<K> {
         let buffer = self.buffer.as_mut().expect("it has a place");
         let volatile = buffer.is_volatile();
         let (done, arrived) = buffer.arrived(place, op, epoch);
-        let spent = self.device.ops[op].spent;
+        let spent = *self.device.ops.spent(op);
         if done {
             self.page_done_out_of_line(op);
         }
@@ -151,7 +151,7 @@ impl<K: PolicyTypes> Sim<K> {
 
     /// A page of the buffer has reached flash. The next waiting write gets its place.
     pub(super) fn flush_done(&mut self, op: u32, place: u32) {
-        let PageOp { lpn, spent, .. } = self.device.ops[op];
+        let (lpn, spent) = (self.device.ops[op].lpn, *self.device.ops.spent(op));
         self.device.ops.remove(op);
         let now = self.clock.now;
         self.requests.stats.emptied_ns = now.as_ns();
@@ -165,7 +165,7 @@ impl<K: PolicyTypes> Sim<K> {
             self.ftl.trim(lpn, now);
         }
         if let Some(write) = flushed.answers {
-            self.device.ops[write].spent += &spent;
+            *self.device.ops.spent_mut(write) += &spent;
             self.page_done_out_of_line(write);
         }
         if volatile && self.requests.barrier.leave(flushed.epoch) {
@@ -189,7 +189,7 @@ impl<K: PolicyTypes> Sim<K> {
             let Some(place) = self.place_in_buffer(op, data, false) else { return };
             let waited = self.waits.release_first_for_room(&self.device.ops, self.clock.now);
             let line = behind(last, waited);
-            self.device.ops[op].spent = line;
+            *self.device.ops.spent_mut(op) = line;
             self.buffer.as_mut().expect("it has a place").set_line(place, line);
             self.transfer(op, Some(place), data.bytes);
         }

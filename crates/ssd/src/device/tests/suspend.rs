@@ -104,9 +104,10 @@ impl OneDie {
         let (class, stay) = (class_of(&self.device, op), at - o.since);
         // Nothing of the time is lost, however often it was interrupted.
         let own = (SERVICE[class], self.channel);
-        let of = |cause| o.spent.causes[cause];
+        let spent = self.device.ops.spent(op);
+        let of = |cause| spent.causes[cause];
         assert_eq!((of(Cause::Array), of(Cause::Bus)), own);
-        assert_eq!(o.spent.sum::<Dur>(), stay);
+        assert_eq!(spent.sum::<Dur>(), stay);
         let suspend = of(Cause::Suspend);
         self.done.push(Done { class, at, stay, suspend });
         self.device.ops.remove(op);
