@@ -469,6 +469,49 @@ def test_a_question_is_answered_from_the_preset() -> None:
     assert model.controller["link"] == 3050
 
 
+SHEET = ROOT / "docs/data-sheet.md"
+MICRON_7450 = {
+    "random read 4K": (1_000_000, "IOPS"),
+    "random write 4K": (180_000, "IOPS"),
+    "sequential read": (6800, "MB/s"),
+    "sequential write": (5600, "MB/s"),
+    "read latency, typical": (80, "us"),
+    "write latency, typical": (15, "us"),
+}
+"""Micron's technical specification of the 7450 PRO of 7.68 TB."""
+
+
+def test_the_page_on_data_sheets_has_a_drive_that_is_not_listed(tmp_path: Path) -> None:
+    """`test_docs.py` follows the page; here its numbers are those of the sheet, and used once."""
+    page = SHEET.read_text()
+    listed = " ".join(dict(engine.published()).values())
+    assert "7450" not in listed, "the drive is one of the published ones"
+    for what, (value, unit) in MICRON_7450.items():
+        assert f"| {what} | {value:,} {unit} |" in page
+    path = tmp_path / "micron-7450.toml"
+    path.write_text(page.split("```toml file=micron-7450.toml\n")[1].split("```")[0])
+    mine = published.read(path)
+    (model,) = mine.models
+    facts = {fact.what: (fact.number, fact.unit, fact.role) for fact in mine.facts}
+    for what, (number, unit, _) in facts.items():
+        assert (number, unit) == MICRON_7450[what]
+    # Two numbers make the file, and three others test it. That of the link tests nothing.
+    assert model.write_limit == MICRON_7450["sequential write"][0]
+    assert set(mine.fitted) == {"command", "why"}
+    assert mine.fitted["command"] == 1e6 / MICRON_7450["random read 4K"][0]
+    roles = {what: role for what, (_, _, role) in facts.items()}
+    assert roles.pop("random read 4K") == "fitted"
+    assert set(roles.values()) == {"checked"}
+    assert set(MICRON_7450) - set(facts) == {"sequential read", "sequential write"}
+    # 8 TiB of flash for 7.68 TB.
+    assert model.over_provisioning == pytest.approx(2**43 / 7.68e12 - 1)
+    for row in rows.plans({mine.name: mine}):
+        shown = next(line for line in page.splitlines() if line.startswith(f"{row[2].what}: "))
+        ours, error = (each.strip() for each in shown.split("ours ")[1].split(","))
+        off = float(ours) / MICRON_7450[row[2].what][0] - 1
+        assert error == f"{off:+.0%}"
+
+
 def test_the_command_shows_a_published_drive(floatgate: Floatgate) -> None:
     shown = floatgate("drives", "samsung-pm9a3").stdout
     assert "fitted" in shown
