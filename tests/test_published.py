@@ -123,7 +123,23 @@ def test_conditions_become_a_workload(
     what: str, conditions: str, unit: str, use: str, link: float, expected: tuple[object, ...]
 ) -> None:
     found = rule(what, conditions, unit, use, link)
-    assert tuple(found) == (*expected, "")
+    assert tuple(found) == (*expected, "", False)
+
+
+def test_the_random_map_of_fio_goes_once_over_every_address() -> None:
+    """In each pass, while other random writes may come back to an address at once."""
+    words = ("WAF, 128K random write, whole drive", "QD128, one job, fio random map", "")
+    found = rule(*words, "datacentre", 14000)
+    assert (found.passes, found.steady, found.size, found.depth) == (True, True, 131072, 128)
+    assert not rule(words[0], "QD128", "", "datacentre", 14000).passes
+    assert not rule("random read 4K", "fio random map", "IOPS", "client", 3360).passes
+    model = PRODUCTS["samsung-pm9d3a"].models[0]
+    run = measure.run_of(model, found, brief=True)
+    assert run.workload == "permutation"
+    settings = dict(run.settings)
+    assert (settings["workload.order"], settings["precondition.age"]) == ("redrawn", "workload")
+    other = measure.run_of(model, found._replace(passes=False), brief=True)
+    assert (other.workload, dict(other.settings)["precondition.age"]) == ("random-write", "random")
 
 
 @pytest.mark.parametrize(
@@ -232,6 +248,44 @@ def test_rates_in_and_after_a_cache_are_those_of_dies_and_bus() -> None:
     assert measure.value(model, end) == pytest.approx(13, rel=0.02)
 
 
+def test_two_published_percentiles_give_the_jitter() -> None:
+    """The fixed times and the jitter are the published p50 and p99, and the drive has them."""
+    product = PRODUCTS["wd-zn540"]
+    facts = {f.what: f for f in product.facts if f.role == "input"}
+    p50, p99 = (facts[f"sequential write 4K QD1 latency {rank} %"].number for rank in ("50", "99"))
+    control = product.models[0].controller
+    fixed = control["command"] + control["buffer-latency"]
+    fixed += 4096 / control["link"] + 4096 / control["buffer-rate"]
+    median, rare = control["write-jitter"]
+    assert (fixed + median, fixed + rare) == pytest.approx((p50, p99), abs=0.01)
+    assert "read-jitter" not in control
+    found = tomllib.loads(drive.text(product.models[0]))["controller"]
+    assert found["write-jitter"] == {"p50": f"{median * 1000:.0f}ns", "p99": f"{rare * 1000:.0f}ns"}
+    for rank, number in (("p50", p50), ("p99", p99)):
+        how = Rule("", rank, False, 0.0, 4096, 1, "none", False)
+        assert measure.value(product.models[0], how) == pytest.approx(number, rel=0.03), rank
+
+
+@pytest.mark.parametrize("wrong", [5, [2.0], [3.0, 2.0], [0.0, 1.0], ["1us", "2us"]])
+def test_a_jitter_has_two_percentiles_in_order(wrong: object, tmp_path: Path) -> None:
+    text = (ROOT / "presets/published/wd-zn540.toml").read_text()
+    path = tmp_path / "zn540.toml"
+    path.write_text(text.replace("write-jitter = [2.27, 5.27]", f"write-jitter = {wrong!r}"))
+    with pytest.raises(engine.InputError, match="write-jitter`: two times in us"):
+        published.read(path)
+
+
+def test_dies_with_a_cache_register_send_while_they_sense() -> None:
+    """4 dies with 2 planes of 16 KiB: 45 us in the array hide 27 us on the channel."""
+    model = next(m for m in PRODUCTS["samsung-980"].models if m.name.endswith("250GB"))
+    how = Rule("", "mb", False, 1.0, 131072, 32, "full", False)
+    together = replace(model, flash={**model.flash, "cache": False})
+    sense, sent = 45e-6, 2 * 16384 / 1.2e9
+    most = 4 * 2 * 16384 / sense / 1e6
+    assert 0.85 * most < measure.value(model, how) <= most
+    assert measure.value(together, how) == pytest.approx(most * sense / (sense + sent), rel=0.02)
+
+
 def test_words_without_a_rule_are_refused() -> None:
     with pytest.raises(NotModelledError):
         rule("idle power", "", "W", "client", 3360)
@@ -253,6 +307,10 @@ def test_every_assumed_number_changes_by_the_share_or_by_half(name: str) -> None
             assert found, key
             if key == "spare":
                 continue
+            if key == "write-limit":
+                limits = [(each.write_limit or 0) / (model.write_limit or 1) for each in found]
+                assert limits == pytest.approx([0.75, 1.25])
+                continue
             if key == "slc-cache":
                 old_size = model.cache.size if model.cache else 0
                 sizes = [each.cache.size / old_size for each in found if each.cache]
@@ -262,7 +320,7 @@ def test_every_assumed_number_changes_by_the_share_or_by_half(name: str) -> None
             new = [{**each.flash, **each.controller}[key] for each in found]
             first = old[0] if isinstance(old, list) else old
             firsts = [each[0] if isinstance(each, list) else each for each in new]
-            if key == "independent":
+            if key in ("independent", "cache"):
                 assert new == [not old]
             elif key == "command" and old == 0:
                 assert new == [measure.FROM_ZERO]
@@ -464,7 +522,7 @@ def test_a_question_is_answered_from_the_preset() -> None:
     asked = ["drive\twhat\tunit\tconditions", "WD ZN540\trandom read 4K QD1\tIOPS\t"]
     answer = drives.predict(asked).splitlines()[1].split("\t")[-1]
     model = PRODUCTS["wd-zn540"].models[0]
-    # 20 of firmware, 42.56 in the array in the mean, 4 KiB at 450 and at 3050 MB/s.
+    # 12.56 in the controller, 50 in the array in the mean, 4 KiB at 450 and at 3050 MB/s.
     assert float(answer) == pytest.approx(1e6 / (62.56 + 4.096 / 0.45 + 4.096 / 3.05), rel=0.01)
     assert model.controller["link"] == 3050
 

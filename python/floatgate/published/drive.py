@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from floatgate.published import Model
+from floatgate.published import JITTER, Model
 
 WORDLINES = 32
 """Wordlines of a block in runs. Erases are shorter by the same factor as the block."""
@@ -121,6 +121,12 @@ def text(model: Model, *, run: str | None = None, part: float = 1.0) -> str:
         table["reliability"] = {"endurance": flash["endurance"]}
         fold = "pressure" if run == "cached" else "idle"
         table["policies"]["slc-cache"] = _policy(fixed, dynamic, fold)
+    if flash["cache"]:
+        table["timing"]["cache"] = "reads"
+    for key in JITTER:
+        if key in control:
+            median, rare = control[key]
+            table["controller"][key] = {"p50": _time(median), "p99": _time(rare)}
     if "duplex" in control:
         table["link"]["duplex"] = control["duplex"]
     if "core-rate" in control:

@@ -84,12 +84,17 @@ def run_of(model: Model, rule: Rule, *, brief: bool = False) -> Run:
         "host.queue-depth": max(1, round(rule.depth * share)),
         "workload.size": f"{rule.size}B",
         "precondition.fill": "none" if rule.fill == "none" else "full",
-        "precondition.age": "random" if rule.steady else "none",
+        "precondition.age": "none",
         "run.keep-requests": False,
     }
     workload = ("random-" if rule.random else "sequential-") + (
         "read" if rule.read_share == 1 else "write"
     )
+    if rule.passes:
+        workload = "permutation"
+        own["workload.order"] = "redrawn"
+    if rule.steady:
+        own["precondition.age"] = "workload" if rule.passes else "random"
     if 0 < rule.read_share < 1:
         own["workload.read-share"] = rule.read_share
     if rule.random:
@@ -225,6 +230,8 @@ def changed(model: Model, key: str, factor: float) -> Model:
         # The same dies, each with more flash or less.
         flash = {**model.flash, "die": model.flash["die"] * raw / model.raw}
         return replace(model, raw=raw, flash=flash)
+    if key == "write-limit" and model.write_limit is not None:
+        return replace(model, write_limit=model.write_limit * factor)
     if key == "slc-cache" and model.cache is not None:
         sizes = (round(each * factor) for each in (model.cache.fixed, model.cache.dynamic))
         return replace(model, cache=Cache(*sizes))
@@ -247,7 +254,10 @@ def _with(model: Model, key: str, new: object) -> Model:
     return replace(model, controller={**model.controller, key: new})
 
 
-WITHOUT = {1.0: ("program", "erase", "buffer-latency", "spare"), 0.0: ("read-latency",)}
+WITHOUT = {
+    1.0: ("program", "erase", "buffer-latency", "spare", "write-limit"),
+    0.0: ("read-latency",),
+}
 """Numbers without influence, by the share of reads: reads alone neither write nor erase."""
 
 
