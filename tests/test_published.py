@@ -359,6 +359,27 @@ def test_more_cores_serve_as_many_requests() -> None:
     assert two["cores"] / two["command"] == model.controller["cores"] / model.controller["command"]
 
 
+@pytest.mark.verify
+@pytest.mark.timeout(600)
+def test_runs_have_enough_blocks_for_write_amplification() -> None:
+    """With twice as many it differs by 2 % at most, and with a quarter by more."""
+    model = next(m for m in PRODUCTS["samsung-pm9a3"].models if "960GB" in m.name)
+    how = Rule("WAF", "waf", True, 0.0, 4096, 32, "full", True)
+    share = measure.BRIEF / model.dies
+    run = measure.run_of(model, how, brief=True)
+
+    def waf(blocks: int) -> float:
+        text = drive.text(model, run="spare", part=share, taking_part=blocks)
+        scale = int(text.split('scale = "1/')[1].split('"')[0])
+        requests = round(model.capacity * share / 4096)
+        settings = {**dict(run.settings), "workload.requests": requests // scale * scale}
+        return measure.outcome(run._replace(file=text, settings=tuple(settings.items()))).waf
+
+    enough = waf(drive.TAKING_PART)
+    assert waf(2 * drive.TAKING_PART) == pytest.approx(enough, rel=0.02)
+    assert waf(measure.BRIEF_BLOCKS) < 0.96 * enough
+
+
 def test_a_change_of_the_spare_changes_the_spare_only() -> None:
     model = PRODUCTS["samsung-pm9a3"].models[0]
     more = measure.changed(model, "spare", 1.25)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate.published import CACHED, Cache, Model
-from floatgate.published.drive import sizes_of, text
+from floatgate.published.drive import TAKING_PART, sizes_of, text
 from floatgate.published.rules import Rule
 from floatgate.result.run import Result
 from floatgate.runs.run import run as simulate
@@ -27,6 +27,9 @@ SLICE = 8
 """Dies of the part of a drive that takes steady writes in a run, or those that fill it."""
 BRIEF = 2
 """Dies of that part where only the change by an assumed number is of interest."""
+
+BRIEF_BLOCKS = 96
+"""Blocks of a plane of that part. The error of few blocks is alike in both runs of a change."""
 
 CACHED_RUNS = {"in": "cached", "end": "cached", "after": "after", "filling": "filled"}
 """The run of the drive file by the place of writes."""
@@ -103,7 +106,9 @@ def run_of(model: Model, rule: Rule, *, brief: bool = False) -> Run:
         own["workload.requests"] = _requests(model, rule, share)
         path = text(model, run=CACHED_RUNS[rule.place], part=share)
         return Run(path, workload, tuple(own.items()), rule.place in ("after", "end"))
-    file = text(model, run="spare" if rule.steady else "speed", part=share)
+    blocks = BRIEF_BLOCKS if brief else TAKING_PART
+    run = "spare" if rule.steady else "speed"
+    file = text(model, run=run, part=share, taking_part=blocks)
     scale = 1
     for line in file.splitlines():
         if line.startswith("scale"):
