@@ -368,6 +368,10 @@ def outside(rng: random.Random, drive: Settings) -> None:
             },
             0.5,
         )
+        for of in ("read", "write"):
+            if chance(rng, 0.2):
+                drive[f"controller.{of}-jitter.p50"] = duration(rng, 1e-7, 1e-6)
+                drive[f"controller.{of}-jitter.p99"] = duration(rng, 1e-6, 1e-4)
     if chance(rng, 0.5):
         page = int(drive["geometry.page-size"][:-1])
         size = page * whole(rng, 1, 4096)

@@ -59,7 +59,10 @@ def test_there_are_pages_with_commands_that_run() -> None:
     ids=lambda page: page.stem,
 )
 def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
-    """In one folder, as a reader would: files are made as they are shown, commands follow."""
+    """In one folder, as a reader would: files are made as they are shown, commands follow.
+
+    A block with the word `output` is all that the command before it prints, and `part` a part.
+    """
     bin = tmp_path / "bin"
     bin.mkdir()
     for name, words in (("floatgate", "-m floatgate"), ("python", "")):
@@ -69,8 +72,12 @@ def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
     folder = tmp_path / "folder"
     folder.mkdir()
     environment = os.environ | {"PATH": f"{bin}{os.pathsep}{os.environ['PATH']}"}
-    ran = 0
+    ran, printed = 0, ""
     for block in blocks(page):
+        if "output" in block.words:
+            assert printed == block.text, f"{page.name}:{block.line}"
+        if "part" in block.words:
+            assert block.text.strip() in printed, f"{page.name}:{block.line}\n{printed}"
         names = [word.removeprefix("file=") for word in block.words if word.startswith("file=")]
         if names:
             (folder / names[0]).write_text(block.text)
@@ -86,7 +93,7 @@ def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
         where = f"{page.name}:{block.line}"
         assert done.returncode == 0, f"{where}\n{block.text}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr, where
-        ran += 1
+        ran, printed = ran + 1, done.stdout
     assert ran
 
 
@@ -150,6 +157,14 @@ def test_a_command_that_fails_is_found(tmp_path: Path) -> None:
     page = tmp_path / "broken.md"
     page.write_text("# Broken\n\n```sh run\nfloatgate run agrc zipf\n```\n")
     with pytest.raises(AssertionError, match=r"broken\.md:3"):
+        test_the_commands_of_a_page_run_in_order(page, tmp_path)
+
+
+@pytest.mark.parametrize(("word", "text"), [("output", "two"), ("output", "on"), ("part", "two")])
+def test_an_output_that_is_not_printed_is_found(word: str, text: str, tmp_path: Path) -> None:
+    page = tmp_path / "stale.md"
+    page.write_text(f"```sh run\necho one\n```\n\n```text {word}\n{text}\n```\n")
+    with pytest.raises(AssertionError, match=r"stale\.md:5"):
         test_the_commands_of_a_page_run_in_order(page, tmp_path)
 
 

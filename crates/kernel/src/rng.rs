@@ -6,6 +6,7 @@
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
+use std::f64::consts::TAU;
 
 /// A stream of random numbers with a name.
 #[derive(Clone, Debug)]
@@ -55,6 +56,12 @@ impl Rng {
         -(1.0 - self.unit()).ln()
     }
 
+    /// A normally distributed number with mean 0 and variance 1, by Box and Muller: an exponential
+    /// variable is half the square of the radius.
+    pub fn normal(&mut self) -> f64 {
+        (2.0 * self.exponential()).sqrt() * (TAU * self.unit()).cos()
+    }
+
     /// Puts the items in a random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
@@ -86,6 +93,17 @@ mod tests {
         let expected = f64::from(draws) / f64::from(n);
         let chi: f64 = seen.iter().map(|&s| (f64::from(s) - expected).powi(2) / expected).sum();
         assert!(chi < 27.9, "chi-square {chi} over 9 degrees of freedom (p = 0.001)");
+    }
+
+    /// The quartiles of the normal distribution are 0.6745 away from its mean.
+    #[test]
+    fn normal_has_the_quartiles_of_its_distribution() {
+        let mut rng = Rng::named(3, "normal");
+        let draws: Vec<f64> = (0..200_000).map(|_| rng.normal()).collect();
+        let below = |z: f64| draws.iter().filter(|&&d| d < z).count() as f64 / draws.len() as f64;
+        for (z, share) in [(-0.6745, 0.25), (0.0, 0.5), (0.6745, 0.75), (2.326_348, 0.99)] {
+            assert!((below(z) - share).abs() < 0.004, "{} below {z}", below(z));
+        }
     }
 
     #[test]

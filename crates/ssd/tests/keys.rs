@@ -484,6 +484,30 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("controller.rate", "closed", &[], "1GB/s"),
     ("controller.cores", "closed", &["controller.write=200us"], "2"),
     ("controller.read-latency", "closed", &[], "5us"),
+    (
+        "controller.read-jitter.p50",
+        "closed",
+        &["controller.read-jitter={ p50 = \"5us\", p99 = \"9us\" }"],
+        "6us",
+    ),
+    (
+        "controller.read-jitter.p99",
+        "closed",
+        &["controller.read-jitter={ p50 = \"5us\", p99 = \"9us\" }"],
+        "20us",
+    ),
+    (
+        "controller.write-jitter.p50",
+        "closed",
+        &["controller.write-jitter={ p50 = \"5us\", p99 = \"9us\" }"],
+        "6us",
+    ),
+    (
+        "controller.write-jitter.p99",
+        "closed",
+        &["controller.write-jitter={ p50 = \"5us\", p99 = \"9us\" }"],
+        "20us",
+    ),
     ("buffer.size", "closed", &[], "256KiB"),
     (
         "buffer.power-loss-protected",

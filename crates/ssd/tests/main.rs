@@ -29,6 +29,7 @@ mod golden;
 mod hints;
 mod honest;
 mod idle;
+mod jitter;
 mod keys;
 mod mango;
 mod numbers;

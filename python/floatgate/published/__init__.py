@@ -64,7 +64,7 @@ class Model:
 
     `capacity` and `raw` are bytes, `write_limit` MB/s. `flash` and `controller` have the numbers of
     `assumed.toml` with those of the drive in their place; `assumed` are the keys that are assumed.
-    Without a `cache`, `flash` has no number of `CACHED`.
+    Without a `cache`, `flash` has no number of `CACHED`. `controller` may have keys of `JITTER`.
     """
 
     name: str
@@ -105,6 +105,7 @@ class Product:
     facts: tuple[Fact, ...]
     fitted: Mapping[str, Any]
     inherited: Mapping[str, Any]
+    input: Mapping[str, Any]
 
 
 def files() -> dict[str, dict[str, Any]]:
@@ -160,9 +161,15 @@ CACHED = ("slc-read", "slc-program", "slc-erase", "slc-endurance", "endurance")
 """The numbers of a flash generation that only drives with an SLC cache have."""
 
 
+JITTER = ("read-jitter", "write-jitter")
+"""Numbers of `[input]`: p50 and p99 in us of a random time of each request, on top of fixed times.
+
+They are two published percentiles less the fixed times of the same requests."""
+
+
 def _mistakes(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> list[str]:
     """Every mistake of a file in words."""
-    found = _keys("", file, _FILE, ("fitted", "inherited", "fact"))
+    found = _keys("", file, _FILE, ("fitted", "inherited", "input", "fact"))
     for part in ("flash", "controller"):
         name, known = file.get(part), assumed[part]
         if isinstance(name, str) and name not in known:
@@ -178,10 +185,17 @@ def _mistakes(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> list[str]:
             f"`{part}.{key}`: no number of the tables; {hint(key, known)}"
             for key in sorted(strange)
         ]
+    for key, value in file.get("input", {}).items():
+        if key not in (*JITTER, "why"):
+            found.append(f"`input.{key}`: {hint(key, JITTER)}")
+        elif key in JITTER and not _rise(value):
+            found.append(f"`input.{key}`: two times in us, p50 and p99, above 0 and in order")
     if len(set(file.get("fitted", {})) - {"why"}) > 2:
         found.append("`fitted`: more than two numbers; with more, errors prove nothing")
     for number, each in enumerate(file["model"], 1):
-        own = _keys(f"model {number}: ", each, _MODEL, ("write-limit", "slc-cache"))
+        own = _keys(
+            f"model {number}: ", each, _MODEL, ("write-limit", "write-limit-source", "slc-cache")
+        )
         if not own and not 0 < each["capacity"] < each["raw"]:
             own.append(f"model {number}: `capacity` is above 0 and below `raw`, all flash")
         if not own and "slc-cache" in each:
@@ -197,6 +211,12 @@ def _mistakes(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> list[str]:
             own.append(f"fact {number}: `drive`: no model has the name `{each['drive']}`")
         found += own
     return found
+
+
+def _rise(value: Any) -> bool:
+    """Whether a value is two numbers above 0 in order."""
+    numbers = isinstance(value, list) and all(isinstance(each, (int, float)) for each in value)
+    return numbers and len(value) == 2 and 0 < value[0] <= value[1]
 
 
 def _cache_mistakes(where: str, model: Mapping[str, Any], known: Iterable[str]) -> list[str]:
@@ -228,7 +248,7 @@ def _keys(where: str, part: Any, kinds: Mapping[str, Any], optional: Sequence[st
 
 def _product(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> Product:
     flash, controller = assumed["flash"][file["flash"]], assumed["controller"][file["controller"]]
-    own = {**file.get("inherited", {}), **file.get("fitted", {})}
+    own = {**file.get("inherited", {}), **file.get("fitted", {}), **file.get("input", {})}
     own.pop("why", None)
     guessed = _assumed(flash, own) | _assumed(controller, own)
     models = []
@@ -238,6 +258,8 @@ def _product(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> Product:
         keys = guessed - set(lacks)
         if cache and cache["source"].startswith(GUESSES):
             keys.add("slc-cache")
+        if each.get("write-limit-source", "").startswith(GUESSES):
+            keys.add("write-limit")
         if each["raw-source"].startswith(("assumed", "2^n")):
             keys.add("spare")
         models.append(
@@ -262,6 +284,7 @@ def _product(file: Mapping[str, Any], assumed: Mapping[str, Any]) -> Product:
         facts,
         file.get("fitted", {}),
         file.get("inherited", {}),
+        file.get("input", {}),
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate.published import CACHED, Cache, Model
-from floatgate.published.drive import sizes_of, text
+from floatgate.published.drive import TAKING_PART, sizes_of, text
 from floatgate.published.rules import Rule
 from floatgate.result.run import Result
 from floatgate.runs.run import run as simulate
@@ -27,6 +27,9 @@ SLICE = 8
 """Dies of the part of a drive that takes steady writes in a run, or those that fill it."""
 BRIEF = 2
 """Dies of that part where only the change by an assumed number is of interest."""
+
+BRIEF_BLOCKS = 96
+"""Blocks of a plane of that part. The error of few blocks is alike in both runs of a change."""
 
 CACHED_RUNS = {"in": "cached", "end": "cached", "after": "after", "filling": "filled"}
 """The run of the drive file by the place of writes."""
@@ -84,12 +87,17 @@ def run_of(model: Model, rule: Rule, *, brief: bool = False) -> Run:
         "host.queue-depth": max(1, round(rule.depth * share)),
         "workload.size": f"{rule.size}B",
         "precondition.fill": "none" if rule.fill == "none" else "full",
-        "precondition.age": "random" if rule.steady else "none",
+        "precondition.age": "none",
         "run.keep-requests": False,
     }
     workload = ("random-" if rule.random else "sequential-") + (
         "read" if rule.read_share == 1 else "write"
     )
+    if rule.passes:
+        workload = "permutation"
+        own["workload.order"] = "redrawn"
+    if rule.steady:
+        own["precondition.age"] = "workload" if rule.passes else "random"
     if 0 < rule.read_share < 1:
         own["workload.read-share"] = rule.read_share
     if rule.random:
@@ -98,7 +106,9 @@ def run_of(model: Model, rule: Rule, *, brief: bool = False) -> Run:
         own["workload.requests"] = _requests(model, rule, share)
         path = text(model, run=CACHED_RUNS[rule.place], part=share)
         return Run(path, workload, tuple(own.items()), rule.place in ("after", "end"))
-    file = text(model, run="spare" if rule.steady else "speed", part=share)
+    blocks = BRIEF_BLOCKS if brief else TAKING_PART
+    run = "spare" if rule.steady else "speed"
+    file = text(model, run=run, part=share, taking_part=blocks)
     scale = 1
     for line in file.splitlines():
         if line.startswith("scale"):
@@ -225,6 +235,8 @@ def changed(model: Model, key: str, factor: float) -> Model:
         # The same dies, each with more flash or less.
         flash = {**model.flash, "die": model.flash["die"] * raw / model.raw}
         return replace(model, raw=raw, flash=flash)
+    if key == "write-limit" and model.write_limit is not None:
+        return replace(model, write_limit=model.write_limit * factor)
     if key == "slc-cache" and model.cache is not None:
         sizes = (round(each * factor) for each in (model.cache.fixed, model.cache.dynamic))
         return replace(model, cache=Cache(*sizes))
@@ -247,7 +259,10 @@ def _with(model: Model, key: str, new: object) -> Model:
     return replace(model, controller={**model.controller, key: new})
 
 
-WITHOUT = {1.0: ("program", "erase", "buffer-latency", "spare"), 0.0: ("read-latency",)}
+WITHOUT = {
+    1.0: ("program", "erase", "buffer-latency", "spare", "write-limit"),
+    0.0: ("read-latency",),
+}
 """Numbers without influence, by the share of reads: reads alone neither write nor erase."""
 
 

@@ -14,7 +14,8 @@ class Rule(NamedTuple):
     `kind` is the class of the row; `statistic` is `iops`, `mb`, `mean`, `p50` and so on, `waf`,
     `inverse-waf` or `gb`. `size` is in bytes. `fill` is `full` or `none`; `steady` ages by random
     writes. `place` is that of writes to a drive with an SLC cache: `in` the cache, `after` it, its
-    `end`, or `filling` the whole drive. It is empty for reads and for drives without a cache.
+    `end`, or `filling` the whole drive. It is empty for reads and for drives without a cache. With
+    `passes`, random writes go once over every address in a new order, again and again.
     """
 
     kind: str
@@ -26,6 +27,7 @@ class Rule(NamedTuple):
     fill: str
     steady: bool
     place: str = ""
+    passes: bool = False
 
     @property
     def sliced(self) -> bool:
@@ -50,6 +52,8 @@ def rule(
     * Preconditioning: the drive is full. Random writes of drives for data centres come after
       random writes until write amplification is steady. Those of client drives come to an empty
       drive, and so does everything that is said to be fresh, empty or in the cache.
+    * Random writes with a `random map` (of fio) go once over every address in random order, and
+      then again in another one. The drive is aged by them.
     * `typical` is the mean.
     * Writes to a drive with an SLC cache come to an empty drive, and are in the cache. The words
       `after the cache`, `raw TLC`, `QLC` and `filling` give other places. A measured size of the
@@ -67,8 +71,9 @@ def rule(
         NotModelledError: No rule has these words.
     """
     words = f"{what} {conditions}"
+    passes = "random map" in words
     if what.startswith(("WAF", "endurance, sequential over", "relative life")):
-        return _waf(what, words)
+        return _waf(what, words)._replace(passes=passes)
     latency = "latency" in what
     random = "random" in what or (latency and "sequential" not in what)
     reads = 0.7 if "70/30" in what else 1.0 if "read" in what else 0.0
@@ -106,7 +111,8 @@ def rule(
         if kind == "steady writes" and not steady:
             kind = "other writes"
     fill = "none" if fresh else "full"
-    return Rule(kind, statistic, random, reads, bytes_of, deep, fill, steady, place)
+    passes = passes and random and reads < 1
+    return Rule(kind, statistic, random, reads, bytes_of, deep, fill, steady, place, passes)
 
 
 def _place(words: str) -> str:

@@ -19,15 +19,18 @@ def page(product: Product) -> str:
             row.append(both or "-")
         rows.append(row)
     parts = [product.product, table(rows)]
-    for title, own in (("Fitted", product.fitted), ("Inherited", product.inherited)):
+    given = {"Fitted": product.fitted, "Inherited": product.inherited, "Input": product.input}
+    for title, own in given.items():
         if own:
             parts.append("\n".join([f"{title}:", *(f"  {k} = {v}" for k, v in own.items())]))
     model = product.models[0]
     lines = ["Assumed:"]
-    for key in sorted(model.assumed - {"spare", "slc-cache"}):
+    for key in sorted(model.assumed - {"spare", "slc-cache", "write-limit"}):
         value = model.flash.get(key, model.controller.get(key))
         lines.append(f"  {key} = {value}")
     for each in product.models:
+        if "write-limit" in each.assumed:
+            lines.append(f"  write-limit of {each.name} = {each.write_limit:g}")
         if each.cache is not None and "slc-cache" in each.assumed:
             lines.append(f"  slc-cache of {each.name} = {size(each.cache.size)}")
     parts.append("\n".join(lines))

@@ -1,6 +1,5 @@
 //! Bit errors at a rate.
 
-use crate::physics::normal;
 use kernel::Rng;
 
 /// Returns the distance to the next error if each bit errs with probability `rate`. It is
@@ -38,7 +37,7 @@ pub fn errors(bits: u64, rate: f64, rng: &mut Rng) -> u64 {
     let (n, p) = (bits as f64, rate.min(1.0 - 1e-16));
     if n * p > 200.0 {
         let deviation = (n * p * (1.0 - p)).sqrt();
-        return (n * p + deviation * normal(rng)).round().clamp(0.0, n) as u64;
+        return (n * p + deviation * rng.normal()).round().clamp(0.0, n) as u64;
     }
     let ln_right = (-p).ln_1p();
     let (mut at, mut found) = (gap(rng, ln_right), 0);

@@ -1,7 +1,6 @@
 //! The normal distribution, and the solver of equations.
 
-use kernel::Rng;
-use std::f64::consts::{FRAC_2_SQRT_PI, PI, SQRT_2, TAU};
+use std::f64::consts::{FRAC_2_SQRT_PI, PI, SQRT_2};
 
 /// The complementary error function for `x` ≥ 0, with a relative error below 1e-11.
 ///
@@ -22,12 +21,6 @@ fn erfc(x: f64) -> f64 {
     // 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))), from its 60th step: more steps than x = 2.5 needs.
     let fraction = (1..=60).rev().fold(x, |below, n| x + f64::from(n) / 2.0 / below);
     (-x * x).exp() / (PI.sqrt() * fraction)
-}
-
-/// A draw of a standard normal variable, by Box and Muller: an exponential variable is half the
-/// square of the radius.
-pub(crate) fn normal(rng: &mut Rng) -> f64 {
-    (2.0 * rng.exponential()).sqrt() * (TAU * rng.unit()).cos()
 }
 
 /// The probability that a standard normal variable exceeds `z`.

@@ -49,7 +49,6 @@ pub use disturb::{
 pub use endurance::{YEAR_SECONDS, drive_writes_per_day, programmable_bytes, static_rate};
 pub use ipr::{FLAT, endured_cycles, measured_wear, surcharge, wear};
 pub use ispp::{Cell, STEP_VOLTS, Volts, program_us, step_of_time};
-pub(crate) use math::normal;
 pub use math::{mean_upper_tail, upper_tail};
 pub use rber::{ErrorTable, Stress, either_wrong, rber};
 pub use recovery::{MARGIN_VOLTS, Recovery};

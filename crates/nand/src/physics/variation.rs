@@ -1,6 +1,5 @@
 //! How samples of a chip differ, and the pages of their blocks.
 
-use super::math::normal;
 use kernel::Rng;
 
 /// The standard deviation of the logarithm of the raw bit error rate, between samples of a chip and
@@ -33,7 +32,7 @@ impl Variation {
 }
 
 fn factor(rng: &mut Rng) -> f64 {
-    (SPREAD * normal(rng) - SPREAD * SPREAD / 2.0).exp()
+    (SPREAD * rng.normal() - SPREAD * SPREAD / 2.0).exp()
 }
 
 #[cfg(test)]

@@ -539,6 +539,20 @@ settings! {
         cores: u32 [1, 1024],
         /// How long a read takes beside, up to a minute; no core is busy with it.
         read_latency: OperationTime,
+        /// A time that differs from read to read, on top of all others; no core is busy with it.
+        /// Not given: none.
+        read_jitter: Option<Jitter>,
+        /// The same for a write, a trim or a flush.
+        write_jitter: Option<Jitter>,
+    }
+
+    /// A random time, log-normal, with two of its percentiles. Its mean is above the first one, and
+    /// adds to the time of a command.
+    pub struct Jitter: Copy {
+        /// Its median, 1 ns to a minute.
+        p50: OperationTime [Dur::ns(1), OPERATION_LIMIT],
+        /// Its 99th percentile, at least the median, up to a minute.
+        p99: OperationTime [Dur::ns(1), OPERATION_LIMIT],
     }
 
     /// The write buffer: memory of the drive through which writes go to flash.

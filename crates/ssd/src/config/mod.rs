@@ -48,8 +48,9 @@ pub use drive::{
 pub use error::{ConfigError, ConfigErrorKind, Mark};
 pub(crate) use field::Word;
 pub use inherited::inherited;
+pub(crate) use keys::OPERATION_LIMIT;
 pub use keys::{
-    BufferSettings, Controller, FlowSettings, FtlSettings, GcSettings, Host, LinkSettings,
+    BufferSettings, Controller, FlowSettings, FtlSettings, GcSettings, Host, Jitter, LinkSettings,
     Precondition, Reliability, Suspend,
 };
 pub use layers::Layers;

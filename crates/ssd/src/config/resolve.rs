@@ -8,7 +8,7 @@ use super::error::{ConfigError, ConfigErrorKind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of, one_of};
 use super::keys::{
     Choices, EnergySettings, FdpSettings, File, Fraction, GcSettings, GeometrySettings,
-    PagesSettings, Reliability, TriggerField, WorkloadSettings,
+    OperationTime, PagesSettings, Reliability, TriggerField, WorkloadSettings,
 };
 use super::layers::{DRIVE, Merged, WAYS};
 use super::node::{Node, TomlTable};
@@ -89,6 +89,7 @@ pub(crate) fn resolve(
         _ => work.capacity(),
     };
     work.host();
+    work.jitter();
     let buffer_size = work.buffer();
     work.workload();
     let policies = work.policies(supplier);
@@ -871,6 +872,20 @@ impl Work<'_> {
             let message = format!("`scale` does not go with throttle={throttle}: {wears}");
             let marks = [("scale", ""), ("policies.throttle", "must be \"none\"")];
             self.fail(ConfigErrorKind::Conflict, message, &marks);
+        }
+    }
+
+    /// The percentiles of a random time rise.
+    fn jitter(&self) {
+        for of in ["read", "write"] {
+            let [low, high] = ["p50", "p99"].map(|rank| format!("controller.{of}-jitter.{rank}"));
+            let times = [&low, &high].map(|path| self.get::<OperationTime>(path));
+            if let [Some(median), Some(rare)] = times
+                && rare < median
+            {
+                let message = format!("`{high}` is {rare}, which is below the median of {median}");
+                self.fail(ConfigErrorKind::Value, message, &[(&high, ""), (&low, "the median")]);
+            }
         }
     }
 

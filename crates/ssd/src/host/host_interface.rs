@@ -9,7 +9,7 @@ use super::Class;
 use crate::config;
 use crate::ops::Spent;
 use crate::server::{Server, assert_within};
-use kernel::{Bytes, Dur, Time};
+use kernel::{Bytes, Dur, Rng, Time};
 use nand::Cause;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -59,6 +59,18 @@ struct Controller {
     settings: config::Controller,
     takes_time: bool,
     cores: Vec<Server>,
+    /// Of reads, and of all others.
+    jitter: [Option<Jitter>; 2],
+}
+
+/// Draws of a log-normal time, from a stream of their own: one for each command, in the order in
+/// which commands come. So the same request has the same draw, whatever else the drive has.
+struct Jitter {
+    /// In nanoseconds.
+    median: f64,
+    /// The standard deviation of the logarithm.
+    spread: f64,
+    rng: Rng,
 }
 
 /// The link.
@@ -71,12 +83,20 @@ struct Link {
 
 impl HostInterface {
     /// The interface of a drive; none if neither part takes time.
-    pub(crate) fn new(link: config::LinkSettings, controller: config::Controller) -> Option<Self> {
-        let config::Controller { read, write, rate, read_latency, cores } = controller;
+    pub(crate) fn new(
+        link: config::LinkSettings,
+        controller: config::Controller,
+        seed: u64,
+    ) -> Option<Self> {
+        let config::Controller { read, write, rate, read_latency, cores, .. } = controller;
+        let jitter = [("read", controller.read_jitter), ("write", controller.write_jitter)]
+            .map(|(of, known)| known.map(|known| Jitter::new(known, seed, of)));
+        let always = read + write + read_latency > Dur::ZERO;
         let controller = Controller {
             settings: controller,
-            takes_time: rate.is_some() || read + write + read_latency > Dur::ZERO,
+            takes_time: rate.is_some() || always || jitter.iter().any(Option::is_some),
             cores: vec![Server::default(); cores as usize],
+            jitter,
         };
         let takes_time = link.rate.is_some() || link.latency > Dur::ZERO;
         let link = Link { settings: link, takes_time, ways: Default::default() };
@@ -192,8 +212,10 @@ impl Controller {
     /// The core that is free first takes a command. Returns when the command leaves it.
     fn take(&mut self, class: Class, bytes: Bytes, now: Time) -> Time {
         let &config::Controller { read, write, rate, read_latency, .. } = &self.settings;
-        let (busy, more) =
-            if class == Class::Read { (read, read_latency) } else { (write, Dur::ZERO) };
+        let is_read = class == Class::Read;
+        let (busy, fixed) = if is_read { (read, read_latency) } else { (write, Dur::ZERO) };
+        let jitter = self.jitter[usize::from(!is_read)].as_mut();
+        let more = fixed + jitter.map_or(Dur::ZERO, Jitter::draw);
         let has_data = matches!(class, Class::Read | Class::Write);
         let data = rate.filter(|_| has_data).map_or(Dur::ZERO, |rate| rate.time(bytes));
         // Only a write is sure to need flash.
@@ -201,6 +223,22 @@ impl Controller {
         let at_all = if none { Dur::ns(1) } else { Dur::ZERO };
         let core = self.cores.iter_mut().min_by_key(|core| core.free_at());
         core.expect("a controller has a core").take(now, busy + data + at_all) + more
+    }
+}
+
+impl Jitter {
+    /// The 99th percentile of the standard normal distribution.
+    const Z99: f64 = 2.326_347_874_040_841;
+
+    fn new(known: config::Jitter, seed: u64, of: &str) -> Self {
+        let [median, rare] = [known.p50, known.p99].map(|time| time.as_ns() as f64);
+        let rng = Rng::named(seed, &format!("controller/{of}-jitter"));
+        Self { median, spread: (rare / median).ln() / Self::Z99, rng }
+    }
+
+    fn draw(&mut self) -> Dur {
+        let time = self.median * (self.spread * self.rng.normal()).exp();
+        Dur::ns(time.round() as u64).min(config::OPERATION_LIMIT)
     }
 }
 

@@ -124,7 +124,8 @@ impl<K: PolicyTypes> Sim<K> {
         let program_buffers = ProgramBuffers::new(program_buffers, ftl.slots_per_program());
         let buffer = Buffer::new(&drive.buffer, geometry.page_size());
         let by_page = program_buffers.are_used() || buffer.is_some();
-        let host_interface = HostInterface::new(drive.link, drive.controller).map(Box::new);
+        let host_interface =
+            HostInterface::new(drive.link, drive.controller, drive.seed).map(Box::new);
         let mut requests = Requests::new(drive.host.queue_limit);
         if host_interface.is_some() {
             requests.set_apart();

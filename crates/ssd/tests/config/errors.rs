@@ -464,6 +464,11 @@ fn each_wrong_value_has_its_kind_and_message() {
             "`ftl.gc.background-stop` is 2, below `ftl.gc.stop`, 3",
         ),
         (
+            extra("[controller]\nread-jitter = { p50 = \"5us\", p99 = \"4us\" }"),
+            ConfigErrorKind::Value,
+            "`controller.read-jitter.p99` is 4us, which is below the median of 5us",
+        ),
+        (
             extra("[host]\nspeed = 0"),
             ConfigErrorKind::Value,
             "`host.speed` is 0, not a speed-up factor",

@@ -50,6 +50,8 @@ fn odd_settings_come_back() {
         "link.duplex=half",
         "controller.read-latency=21.5us",
         "controller.cores=4",
+        "controller.read-jitter.p50=1.25us",
+        "controller.read-jitter.p99=3us",
         "workload.shift=-31.5KiB",
         "workload.requests=5",
         "workload.size=[{ size = \"4KiB\", share = 0.5 }, { size = \"8KiB\", share = 0.5 }]",
