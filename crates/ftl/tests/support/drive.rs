@@ -912,7 +912,7 @@ where
     fn follow(&mut self, id: JobId, next: Next) {
         match next {
             Next::Done => {}
-            Next::Yield => self.push(None, Work::Start(id)),
+            Next::Yield | Next::Turn => self.push(None, Work::Start(id)),
             Next::Wait => self.seen.waits += 1,
             Next::Start => {
                 let operation = *self.ftl.job(id).operation();
