@@ -266,10 +266,11 @@ fn writes_that_wait_for_folding_go_as_fast_as_it() {
 }
 
 /// Folding takes turns with the writes that wait for it. So the rate is even: over any one and a half
-/// superblocks of each die it is that of folding, within 10 %. Whole superblocks would not show a die
+/// superblocks of each die it is that of folding, within 10 %, and on a full drive within 12 %. Whole superblocks would not show a die
 /// that folds one after it has written one: each window would have as many of both.
 #[test]
 fn writes_that_wait_for_folding_have_an_even_rate() {
+    let mut uneven = Vec::new();
     for (what, times) in variants() {
         let size = 6 * times.stripe();
         for cache in [
@@ -277,10 +278,11 @@ fn writes_that_wait_for_folding_have_an_even_rate() {
             format!("dynamic:size={size}B:minimum={size}B:full=wait:fold=pressure"),
             format!("hybrid:static={}B:size={}B:full=wait", size / 2, size - size / 2),
         ] {
-            for (depth, state, spare, erase) in [
-                (4, "none", 0.6, 0.0),
-                (64, "none", 0.6, 0.0),
-                (1024, "none", 0.6, 0.0),
+            for (depth, state, spare, stripes, erase) in [
+                (4, "none", 0.6, 80, 0.0),
+                (64, "none", 0.6, 80, 0.0),
+                (1024, "none", 0.6, 80, 0.0),
+                (64, "full", 0.1, 240, times.erased()),
             ] {
                 let depth = format!("host.queue-depth={depth}");
                 let fill = format!("precondition.fill={state}");
@@ -289,7 +291,8 @@ fn writes_that_wait_for_folding_have_an_even_rate() {
                 let drive = slc(times, &cache, &own);
                 let each = times.planes * PAGE;
                 let window = (3 * times.stripe() / 2 / each) as usize;
-                let (_, done) = done(&drive, in_order(times, 0, 80 * times.stripe() / each, |_| 0));
+                let (_, done) =
+                    done(&drive, in_order(times, 0, stripes * times.stripe() / each, |_| 0));
                 let expected = times.rate(times.cached() + times.folded() + erase);
                 let rates = (done.len() / 2..done.len() - window).map(|from| {
                     (window as u64 * each) as f64 / (done[from + window] - done[from]) as f64 * 1e9
@@ -299,10 +302,16 @@ fn writes_that_wait_for_folding_have_an_even_rate() {
                 let what = format!("{what}, {cache}, {depth}, {state}");
                 let (least, most) = (least / expected, most / expected);
                 println!("{what}: {least:.3} to {most:.3}");
-                assert!(least > 0.9 && most < 1.1, "{what}: {least} to {most} of the rate");
+                // A full drive also erases blocks at full density. An erase comes whole: with quick
+                // programs that alone is 10 % of the window.
+                let within = if state == "full" { 0.12 } else { 0.1 };
+                if least < 1.0 - within || most > 1.0 + within {
+                    uneven.push(format!("{what}: {least:.3} to {most:.3} of the rate"));
+                }
             }
         }
     }
+    assert!(uneven.is_empty(), "{}", uneven.join("\n"));
 }
 
 /// Below each bound the drive keeps up with the host, and nothing bypasses the cache.

@@ -345,14 +345,18 @@ impl<K: PolicyTypes> Ftl<K> {
     }
 
     /// A collector has emptied a block, and goes on. If it only gave way for a turn, that is over.
+    /// Returns whether it keeps its place, because folding takes turns: else the writes that its block
+    /// has made room for would all go first.
     #[cold]
-    pub(super) fn end_turns(&mut self, id: JobId) {
+    pub(super) fn goes_on_in_turns(&mut self, id: JobId) -> bool {
+        let pressed = self.is_pressed(id);
         let rests = |cache: &CacheState| cache.demand.spec.fold.idle;
-        let rests = self.cache.as_deref().is_some_and(rests) && !self.is_pressed(id);
+        let rests = self.cache.as_deref().is_some_and(rests) && !pressed;
         let job = self.job(id);
         if job.background && job.tag.source == Source::Fold && !rests {
             self.jobs.set_background(id, false);
         }
+        pressed
     }
 
     /// A write finds no block at full density: folding goes first until there is one.

@@ -72,8 +72,8 @@ impl<K: PolicyTypes> Ftl<K> {
         if self.wants_more(id) {
             if let Task::Collect(Collect::Yield) = job.task {
                 self.jobs.get_mut(id).task = Task::Collect(Collect::Choose);
-                if self.answers.caches {
-                    self.end_turns(id);
+                if self.answers.caches && self.goes_on_in_turns(id) {
+                    return Some(Next::Turn);
                 }
                 return Some(self.give_way(id));
             }
