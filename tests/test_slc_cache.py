@@ -111,6 +111,48 @@ def test_a_life_counts_cycles_of_both_modes(endurance: int) -> None:
     assert cycles == pytest.approx(worn, rel=0.05)
 
 
+TIGHT = SETTINGS | {
+    "geometry.blocks-per-plane": 60,
+    "ftl.spare-factor": 0.25,
+    "workload.arrivals": "{ constant = { iops = 20 } }",
+    "workload.requests": 30_000,
+    "host.mode": "timestamps",
+    "precondition.fill": "full",
+}
+"""A small drive in use, written in random order at a steady rate."""
+FOLDED = {"slc-cache": "static:size=1MiB"}
+
+
+def test_advice_counts_cycles_of_both_modes() -> None:
+    """The target is half as long again as the drive lasts."""
+
+    def years(spare: float) -> float:
+        own = TIGHT | {"ftl.spare-factor": spare}
+        found = floatgate.lifetime("agcr", "random-write", set=own, policy=FOLDED)
+        assert found.data["slc_cache"]["cached_bytes"] > 0
+        return float(found.lifetime.rated.years)
+
+    target = f"{round(years(0.25) * 365 * 24 * 1.5)}h"
+    settings = TIGHT | {"reliability.target": target}
+    tight = floatgate.lifetime("agcr", "random-write", target=target, set=TIGHT, policy=FOLDED)
+    advice = floatgate.advise(tight, "agcr", "random-write", set=settings, policy=FOLDED)
+    assert not advice.reached
+    rated, wanted = tight.lifetime.rated.years, tight.lifetime.target.years
+    assert rated == pytest.approx(wanted / 1.5, rel=0.01)
+    # A throttle serves the writes that wear the drive in the target's years. Cached pages wear it
+    # less.
+    assert len(advice.throttles) == 2
+    for each in advice.throttles:
+        assert each["served_share"] == pytest.approx(rated / wanted, rel=0.02)
+    # More spare of the same flash: it is enough, and a little less is not.
+    spare = advice.over_provisioning.found["spare_factor"]
+    assert years(spare) >= wanted > years(spare - 0.02)
+    # More flash below the same exported capacity.
+    more = advice.capacity.found
+    assert more["exported_bytes"] == pytest.approx(tight.capacity.logical_bytes, rel=1e-2)
+    assert wanted <= more["years"] < 1.3 * wanted
+
+
 def test_waits_behind_folding_have_a_colour_of_their_own(tmp_path: Path) -> None:
     """There are more causes than colours."""
     run = floatgate.run(

@@ -152,7 +152,7 @@ impl<K: PolicyTypes> Ftl<K> {
                     * if answers.anywhere { 1 } else { geometry.sets() }
             ],
             handles: None,
-            cache: cache.map(|demand| Box::new(CacheState::new(demand))),
+            cache: cache.map(|demand| Box::new(CacheState::new(demand, config.geometry.planes()))),
             ages: Ages::new(answers.separation.follows, config.logical_pages),
             by_stream: vec![StreamPages::default(); policies.separation.streams().len()],
             answers,

@@ -4,7 +4,7 @@
 //! A failure prints the line that replays it. `FLOATGATE_SEED=1000..50000` before that line makes a
 //! longer search of it.
 
-use crate::support::{Fault, Needs, Pattern, Scenario, Seen, builtin, run, sweep};
+use crate::support::{Checks, Fault, Needs, Pattern, Scenario, Seen, builtin, run, sweep};
 use nand::cells::Bits;
 use nand::{Layouts, Source, Versions};
 use policies::Family;
@@ -150,7 +150,7 @@ fn pages_that_are_programmed_together_return_what_was_written_last() {
 #[test]
 #[ignore = "slow: run by `make verify`"]
 fn so_do_those_of_other_drives() {
-    let every_step = |s| Scenario { every_step: true, ..s };
+    let every_step = |s| Scenario { checks: Checks::EachStep, ..s };
     sweep(50..300, |seed| every_step(Scenario::random(seed, &Needs::UNITS)), plain);
     sweep(30..200, |seed| every_step(least_spare_of_units(seed)), plain);
 }

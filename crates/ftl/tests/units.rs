@@ -2,7 +2,7 @@
 //! with every allowed policy. The FTL is compared with a plain map, as in `model.rs`. A seed names
 //! a kind of unit, a policy, and all else that is drawn.
 
-use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
+use crate::support::{Checks, Fault, Needs, Scenario, Seen, builtin, run, sweep};
 use nand::{Geometry, Layouts, Source, UnitSizes, Versions};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
@@ -143,15 +143,15 @@ fn only_what_has_a_reason_is_refused() {
 }
 
 /// Every kind of drive with every policy that it takes, for these rounds: one part of several.
-/// `every_step`: as in [`Scenario`].
+/// `checks`: as in [`Scenario`].
 fn part_of(
     rounds: std::ops::Range<u64>,
     (part, parts): (u64, u64),
-    every_step: bool,
+    checks: Checks,
 ) -> Option<Seen> {
     let all = all_once();
     let seeds = legal(rounds.start * all..rounds.end * all).filter(|seed| seed % parts == part);
-    let scenario = |seed| Scenario { every_step, ..scenario(seed) };
+    let scenario = |seed| Scenario { checks, ..scenario(seed) };
     let seen = sweep(seeds, scenario, checked)?;
     assert!(seen.program[Source::Gc] > 10_000 && seen.padding > 10_000, "{seen:?}");
     assert!(seen.absorbed > 1_000 && seen.along > 10_000, "{seen:?}");
@@ -161,12 +161,12 @@ fn part_of(
 
 #[test]
 fn every_unit_with_every_policy_returns_what_was_written_last() {
-    println!("{:?}", part_of(0..1, (0, 2), false));
+    println!("{:?}", part_of(0..1, (0, 2), Checks::BySize));
 }
 
 #[test]
 fn every_other_unit_with_every_policy_returns_what_was_written_last() {
-    part_of(0..1, (1, 2), false);
+    part_of(0..1, (1, 2), Checks::BySize);
 }
 
 /// Ten million checks with the next three, each after an operation.
@@ -195,7 +195,7 @@ fn ten_million_operations_are_checked_4() {
 }
 
 fn millions(part: u64) {
-    if let Some(seen) = part_of(1..6, (part, 4), true) {
+    if let Some(seen) = part_of(1..6, (part, 4), Checks::EachStep) {
         assert!(seen.checks >= 2_500_000, "{seen:?}");
     }
 }
@@ -209,18 +209,18 @@ fn striped(seed: u64) -> Scenario {
 
 /// Drives with superblocks of some of their dies, or with parity, return the data written last,
 /// under any other settings. Half of them have no page more than they need.
-fn superblocks(seeds: std::ops::Range<u64>, every_step: bool) -> Option<Seen> {
+fn superblocks(seeds: std::ops::Range<u64>, checks: Checks) -> Option<Seen> {
     let plain = |s: &Scenario| {
         let set = s.set();
         let layouts = Layouts::new(s.shape.pages_per_block);
         Ok(run(s, layouts, || builtin::<Versions>(&set))?.seen)
     };
-    sweep(seeds, |seed| Scenario { every_step, ..striped(seed) }, plain)
+    sweep(seeds, |seed| Scenario { checks, ..striped(seed) }, plain)
 }
 
 #[test]
 fn superblocks_and_parity_in_any_legal_drive() {
-    let Some(seen) = superblocks(0..240, false) else { return };
+    let Some(seen) = superblocks(0..240, Checks::BySize) else { return };
     assert!(seen.program[Source::Gc] > 10_000 && seen.program[Source::Wear] > 300, "{seen:?}");
     assert!(seen.program[Source::Parity] > 10_000, "parity was programmed: {seen:?}");
     assert!(seen.pinned > 100 && seen.stalls > 1_000 && seen.waits > 1_000, "{seen:?}");
@@ -230,5 +230,5 @@ fn superblocks_and_parity_in_any_legal_drive() {
 #[test]
 #[ignore = "slow: run by `make verify`"]
 fn superblocks_and_parity_in_many_legal_drives() {
-    superblocks(240..4_000, true);
+    superblocks(240..4_000, Checks::EachStep);
 }

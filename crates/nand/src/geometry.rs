@@ -283,6 +283,19 @@ impl Geometry {
         self
     }
 
+    /// The same with another number of blocks in each plane, each one layer of its superblock.
+    ///
+    /// # Errors
+    ///
+    /// It has too many pages.
+    pub fn with_blocks(&self, blocks_per_plane: u32) -> Result<Self, GeometryError> {
+        let shape = Shape { blocks_per_plane, ..self.shape };
+        let other = Self { order: self.order, ..Self::multiplied_out(shape, self.units)? };
+        let apart = self.superblocks.are_blocks();
+        let other = if apart { other } else { other.with_superblocks(self.superblocks.dies()) };
+        Ok(other.with_parity(self.superblocks.parity()))
+    }
+
     /// How its blocks make superblocks.
     #[inline(always)]
     pub fn superblocks(&self) -> &Superblocks {

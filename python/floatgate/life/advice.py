@@ -232,6 +232,18 @@ class _Search:
         found = self.base.lifetime.range
         return float(self.base.waf if found is None else found.waf.high)
 
+    @property
+    def worn_waf(self) -> float:
+        """The same in programs at full density that wear the flash as much.
+
+        A page of an SLC cache takes a larger share of its block's cycle, which wears less.
+        """
+        if self.base.data["slc_cache"] is None:
+            return self.waf
+        rated, (_, flash) = self.base.lifetime.rated, whole_bytes(self.base.data)
+        of_run = float(rated.cycles) * float(flash) / float(rated.tbw_bytes)
+        return self.waf * of_run / float(self.base.waf)
+
     def demand(self) -> pl.DataFrame:
         """The bytes that the workload writes in each second."""
         return demand_per_second(
@@ -257,7 +269,7 @@ class _Search:
             life = fast_forward(
                 self.drive,
                 demand=demand,
-                waf=self.waf,
+                waf=self.worn_waf,
                 page_write=f"{round(self.base.flash.page_latency_ns.write.mean)}ns",
                 target=resolved,
                 bins=1,

@@ -168,6 +168,8 @@ impl Interests {
     pub(crate) const HANDLES: Self = Self(256);
     /// Not of a policy: the read limits of blocks follow the levels of their pages.
     pub(crate) const LEVELS: Self = Self(512);
+    /// Not of a policy: folding takes turns with programs of the SLC cache.
+    pub(crate) const TURNS: Self = Self(1024);
 
     /// Whether `other` is among them.
     #[inline(always)]

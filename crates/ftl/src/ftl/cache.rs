@@ -10,15 +10,22 @@
 //! * when the cache cannot open another block, if it folds under pressure,
 //! * when a die has nothing else to do, if it folds in idle time.
 //!
+//! **Turns.** Folding under pressure takes turns with the writes that need its space. When it begins a
+//! block, a number of pages is to be moved, and a number of slots is left in the cache. From then on
+//! the share of the pages that are still to be moved is at most the share of the slots that are left.
+//! If it is larger, folding is *late* and goes first; otherwise the host does. So the rate of writes is
+//! even, and the block is free when the last slot is programmed. It takes no turns while anything waits
+//! for a block at full density.
+//!
 //! Before the run nothing is cached: a drive begins as if it had rested until its cache was folded.
 
 use super::job::JobId;
 use crate::space::CacheDemand;
 use crate::{
-    Ftl, FtlView, HostTag, Load, Lpn, Placement, PlaneView, PolicyTypes, SingleCounts, SlcCache,
-    StreamId, StreamSpec, Waiting, WhenFull,
+    Ftl, FtlView, HostTag, Interests, Load, Lpn, Placement, PlaneView, PolicyTypes, SingleCounts,
+    SlcCache, StreamId, StreamSpec, Waiting, WhenFull,
 };
-use kernel::{BitSet, Prio, Time, TimeSum};
+use kernel::{BitSet, IndexVec, Prio, Time, TimeSum};
 use nand::{BlockId, FlashBlocks, Geometry, Mode, PlaneId, Ppn, Source, Tag};
 
 /// The use of a cache since the run began.
@@ -37,11 +44,23 @@ pub struct CacheCounts {
     pub folds: u64,
 }
 
+/// The block that is being folded in a plane.
+#[derive(Copy, Clone)]
+struct Folding {
+    block: BlockId,
+    /// When it began to take turns with the host: the pages to be moved, and the slots left in the
+    /// cache. The erase counts as the pages of one program. `None`: it takes no turns.
+    turns: Option<(u32, u32)>,
+}
+
 /// The SLC cache of a drive.
 pub(crate) struct CacheState {
     demand: CacheDemand,
+    folding: IndexVec<PlaneId, Option<Folding>>,
     /// Writes go around it until it is empty.
     around: bool,
+    /// A write waits for a block at full density.
+    awaits: bool,
     /// Since when it has had no room.
     full_since: Option<Time>,
     counts: CacheCounts,
@@ -56,8 +75,15 @@ pub(crate) enum Cached {
 }
 
 impl CacheState {
-    pub(super) fn new(demand: CacheDemand) -> Self {
-        Self { demand, around: false, full_since: None, counts: CacheCounts::default() }
+    pub(super) fn new(demand: CacheDemand, planes: usize) -> Self {
+        Self {
+            demand,
+            folding: IndexVec::filled(None, planes),
+            around: false,
+            awaits: false,
+            full_since: None,
+            counts: CacheCounts::default(),
+        }
     }
 
     /// Adds the stream of a cache to those of a drive.
@@ -75,7 +101,7 @@ impl CacheState {
     }
 
     pub(super) fn begin_run(&mut self) {
-        *self = Self::new(self.demand);
+        *self = Self::new(self.demand, self.folding.len());
     }
 }
 
@@ -88,8 +114,11 @@ impl<K: PolicyTypes> Ftl<K> {
     /// From now on writes go to the cache. A run begins with it ([`Ftl::begin_run`]).
     pub fn use_cache(&mut self) {
         self.answers.caches = self.cache.is_some();
-        let folds = self.cache.as_ref().is_some_and(|cache| cache.demand.spec.fold.idle);
-        self.answers.idle |= folds;
+        let Some(cache) = &self.cache else { return };
+        self.answers.idle |= cache.demand.spec.fold.idle;
+        if cache.demand.spec.fold.pressure {
+            self.answers.interests = self.answers.interests.with(Interests::TURNS);
+        }
     }
 
     /// The use of the cache until `now`, and the work on its blocks; `None`: there is none.
@@ -198,7 +227,12 @@ impl<K: PolicyTypes> Ftl<K> {
     /// another one.
     #[cold]
     pub(crate) fn fold_if_full(&mut self, plane: PlaneId, prio: Prio) {
-        if self.is_pressed(plane) {
+        if !self.presses() || self.space.can_cache_more(plane) {
+            return;
+        }
+        if self.folding(plane).is_some() {
+            self.take_turns(plane);
+        } else if self.space.has_to_fold(plane) {
             self.jobs.collect(plane, Source::Fold, prio);
         }
     }
@@ -213,13 +247,19 @@ impl<K: PolicyTypes> Ftl<K> {
         self.fold_if_full(plane, Prio::Normal);
     }
 
-    /// Whether the cache has no free block left in a plane, and folds for that reason.
-    fn is_pressed(&self, plane: PlaneId) -> bool {
+    /// Whether the cache folds for want of a free block.
+    fn presses(&self) -> bool {
         let presses = |cache: &CacheState| cache.demand.spec.fold.pressure;
-        self.answers.caches
-            && self.cache.as_deref().is_some_and(presses)
-            && !self.space.can_cache_more(plane)
+        self.answers.caches && self.cache.as_deref().is_some_and(presses)
+    }
+
+    /// Whether the cache lacks a free block, and a collector folds for that reason. One that folds
+    /// goes on until the cache has two: writes that wait take the first at once.
+    fn is_pressed(&self, id: JobId) -> bool {
+        let (plane, folds) = (self.job(id).plane(), self.job(id).tag.source == Source::Fold);
+        self.presses()
             && self.space.has_to_fold(plane)
+            && self.space.cache_left(plane) <= u32::from(folds)
     }
 
     /// Whether a collector is to fold although its plane has enough free blocks.
@@ -227,8 +267,121 @@ impl<K: PolicyTypes> Ftl<K> {
     pub(super) fn wants_fold(&self, id: JobId) -> bool {
         let job = self.job(id);
         let rests = |cache: &CacheState| cache.demand.spec.fold.idle && job.background;
-        self.is_pressed(job.plane())
+        self.is_pressed(id)
             || self.cache.as_deref().is_some_and(rests) && self.space.has_to_fold(job.plane())
+    }
+
+    // ── Turns ───────────────────────────────────────────────────────────────────────────────────
+
+    fn folding(&self, plane: PlaneId) -> Option<Folding> {
+        self.cache.as_ref().and_then(|cache| cache.folding[plane])
+    }
+
+    fn set_folding(&mut self, plane: PlaneId, folding: Option<Folding>) {
+        if let Some(cache) = &mut self.cache {
+            cache.folding[plane] = folding;
+        }
+    }
+
+    /// A collector begins to fold a block, which is taken out of the list of complete ones.
+    pub(super) fn begin_folding(&mut self, id: JobId, block: BlockId) {
+        let plane = self.job(id).plane();
+        self.set_folding(plane, Some(Folding { block, turns: None }));
+        if self.presses() && self.space.cache_left(plane) <= 1 {
+            self.take_turns(plane);
+        }
+    }
+
+    /// Folding takes turns with the host from now on. If the cache has no slot left, it goes first.
+    fn take_turns(&mut self, plane: PlaneId) {
+        let Some(Folding { block, turns: None }) = self.folding(plane) else { return };
+        let work = self.to_fold(block);
+        let room = self.space.cache_room(plane);
+        if room == 0 {
+            self.jobs.put_first(plane);
+        } else {
+            self.set_folding(plane, Some(Folding { block, turns: Some((work, room)) }));
+        }
+    }
+
+    /// The pages to be moved until a block is folded, its erase counted as those of one program.
+    fn to_fold(&self, block: BlockId) -> u32 {
+        self.space.blocks.valid(block) + self.space.unit()
+    }
+
+    /// Whether folding is late in a plane; `None`: it takes no turns there.
+    fn is_fold_late(&self, plane: PlaneId) -> Option<bool> {
+        let Folding { block, turns } = self.folding(plane)?;
+        let (work, room) = turns?;
+        let [left, slots] = [self.to_fold(block), self.space.cache_room(plane)];
+        Some(u64::from(left) * u64::from(room) > u64::from(slots) * u64::from(work))
+    }
+
+    /// Whether a collector that is about to move pages gives way, because it is the host's turn.
+    #[cold]
+    pub(super) fn gives_turn(&mut self, id: JobId) -> bool {
+        let job = self.job(id);
+        let (plane, was) = (job.plane(), job.background);
+        if job.tag.source != Source::Fold {
+            return false;
+        }
+        let Some(late) = self.is_fold_late(plane) else { return false };
+        let awaits = self.cache.as_ref().is_some_and(|cache| cache.awaits)
+            || self.jobs.any_waits() && self.space.is_short(plane, self.config.gc.start);
+        let ahead = !late && !awaits;
+        self.jobs.set_background(id, ahead);
+        ahead && !was
+    }
+
+    /// A slot was programmed. If that was in the cache, it may be the turn of folding.
+    pub(super) fn take_turn(&mut self, ppn: Ppn) {
+        let block = self.space.geometry.block_of(ppn);
+        if self.space.is_cached(block) {
+            let plane = self.space.set_of(block);
+            if self.is_fold_late(plane) == Some(true) {
+                self.jobs.put_first(plane);
+            }
+        }
+    }
+
+    /// A collector has emptied a block, and goes on. If it only gave way for a turn, that is over.
+    /// Returns whether it keeps its place, because folding takes turns: else the writes that its block
+    /// has made room for would all go first.
+    #[cold]
+    pub(super) fn goes_on_in_turns(&mut self, id: JobId) -> bool {
+        let pressed = self.is_pressed(id);
+        let rests = |cache: &CacheState| cache.demand.spec.fold.idle;
+        let rests = self.cache.as_deref().is_some_and(rests) && !pressed;
+        let job = self.job(id);
+        if job.background && job.tag.source == Source::Fold && !rests {
+            self.jobs.set_background(id, false);
+        }
+        pressed
+    }
+
+    /// A write finds no block at full density: folding goes first until there is one.
+    #[cold]
+    pub(super) fn await_full_density(&mut self) {
+        if let Some(cache) = &mut self.cache {
+            cache.awaits = true;
+            for plane in self.space.geometry.set_ids() {
+                if cache.folding[plane].is_some_and(|folding| folding.turns.is_some()) {
+                    self.jobs.put_first(plane);
+                }
+            }
+        }
+    }
+
+    /// A block is free: it is not being folded any more, and a write that waits may try again.
+    #[cold]
+    pub(crate) fn note_free(&mut self, block: BlockId) {
+        let plane = self.space.set_of(block);
+        if let Some(cache) = &mut self.cache {
+            cache.awaits = false;
+        }
+        if self.folding(plane).is_some_and(|folding| folding.block == block) {
+            self.set_folding(plane, None);
+        }
     }
 
     /// The block of the cache that a collector folds next, if it is to fold.

@@ -10,7 +10,8 @@ use kernel::{BitSet, Idx, Prio, Time};
 use nand::{BlockId, Level, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
 
 /// The interests that need to hear of each program.
-const PROGRAMS: Interests = Interests::PROGRAM.with(Interests::HANDLES).with(Interests::LEVELS);
+const PROGRAMS: Interests =
+    Interests::PROGRAM.with(Interests::HANDLES).with(Interests::LEVELS).with(Interests::TURNS);
 
 impl<K: PolicyTypes> Ftl<K> {
     /// Gives a host write its slot and points the map there. Returns the program, which comes back
@@ -97,6 +98,9 @@ impl<K: PolicyTypes> Ftl<K> {
         let load = Load { geometry, writable, waiting, idle };
         let Some(plane) = self.policies.placement.place(&load, lpn, prio) else {
             self.jobs.await_space(None);
+            if self.answers.caches {
+                self.await_full_density();
+            }
             return None;
         };
         let tag = Tag { source: Source::Host, demand: Source::Host, prio };
@@ -107,8 +111,11 @@ impl<K: PolicyTypes> Ftl<K> {
         } else if self.jobs.pace.is_kept() {
             self.jobs.earn(plane, pages);
         }
-        if self.answers.caches && given.is_some() {
-            self.note_direct(pages);
+        if self.answers.caches {
+            match given {
+                Some(_) => self.note_direct(pages),
+                None => self.await_full_density(),
+            }
         }
         given
     }
@@ -354,6 +361,9 @@ impl<K: PolicyTypes> Ftl<K> {
     fn note_program(&mut self, lpn: Lpn, ppn: Ppn, tag: Tag, now: Time) {
         if let Some(handles) = &mut self.handles {
             handles.programmed(ppn, tag.source);
+        }
+        if self.answers.interests.has(Interests::TURNS) {
+            self.take_turn(ppn);
         }
         if self.answers.interests.has(Interests::LEVELS) {
             self.note_level(ppn, now);

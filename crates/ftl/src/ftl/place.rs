@@ -171,6 +171,9 @@ impl<K: PolicyTypes> Ftl<K> {
         if let Some(handles) = &mut self.handles {
             handles.erased(block);
         }
+        if self.answers.caches {
+            self.note_free(block);
+        }
         self.space.free(block, why.source);
         self.freed(block, now);
     }

@@ -32,6 +32,8 @@ struct InPlane {
     free: VecDeque<BlockId>,
     /// Complete blocks, oldest first: they can be folded.
     complete: VecDeque<BlockId>,
+    /// Blocks that were opened and are not complete.
+    filling: Vec<BlockId>,
     /// Blocks of the shared pool that it has.
     shared: u32,
     /// The block that is being folded is one of its own, and gives the shared pool nothing back.
@@ -126,6 +128,36 @@ impl<S: Store> Space<S> {
                 || has < spec.least && self.can_lend(plane))
     }
 
+    /// Blocks that the cache can open in a plane as things are.
+    pub(crate) fn cache_left(&self, plane: PlaneId) -> u32 {
+        let Some(cache) = &self.cache else { return 0 };
+        let CacheDemand { spec, mark, .. } = cache.demand;
+        let here = &cache.planes[plane];
+        let beyond = self.planes.each[plane].free.len().saturating_sub(mark) as u32;
+        let shared = beyond.min(spec.most - here.shared);
+        here.free.len() as u32 + shared.max(u32::from(self.shares_with_cache(plane)))
+    }
+
+    /// Slots that can be programmed in the cache of a plane before folding gives a block back. They lie
+    /// in its open blocks, programs on their way included, and in blocks that it can open.
+    pub(crate) fn cache_room(&self, plane: PlaneId) -> u32 {
+        let Some(cache) = &self.cache else { return 0 };
+        let superblocks = self.geometry.superblocks();
+        let each = self.geometry.single_slots_per_block();
+        let left = |b: BlockId| each - self.array.next_page(b);
+        let filling = cache.planes[plane].filling.iter();
+        let open: u32 = filling.flat_map(|b| superblocks.blocks_of(*b)).map(left).sum();
+        open + self.cache_left(plane) * each * superblocks.members()
+    }
+
+    /// The cache has opened a block.
+    pub(super) fn fill_cached(&mut self, superblock: BlockId) {
+        let plane = self.set_of(superblock);
+        if let Some(cache) = &mut self.cache {
+            cache.planes[plane].filling.push(superblock);
+        }
+    }
+
     /// Whether the cache has room in a plane.
     pub(super) fn has_cache_room(&self, plane: PlaneId) -> bool {
         let Some(cache) = &self.cache else { return false };
@@ -186,7 +218,9 @@ impl<S: Store> Space<S> {
         self.blocks.close_apart(superblock);
         let plane = self.set_of(superblock);
         if let Some(cache) = &mut self.cache {
-            cache.planes[plane].complete.push_back(superblock);
+            let here = &mut cache.planes[plane];
+            here.filling.retain(|b| *b != superblock);
+            here.complete.push_back(superblock);
         }
     }
 
@@ -300,6 +334,23 @@ impl<S: Store> Space<S> {
         listed.sort_unstable();
         if complete != listed {
             return Err(format!("plane {plane}: {complete:?} can be folded, listed {listed:?}"));
+        }
+        let open = |b: &BlockId| {
+            matches!(self.blocks.state(*b), super::State::Open | super::State::Full)
+                && self.is_cached(*b)
+        };
+        let mut filling: Vec<BlockId> = self.geometry.superblocks_of(plane).filter(open).collect();
+        let mut listed = here.filling.clone();
+        filling.sort_unstable();
+        listed.sort_unstable();
+        if filling != listed {
+            return Err(format!("plane {plane}: the cache fills {filling:?}, listed {listed:?}"));
+        }
+        if self.can_cache_more(plane) != (self.cache_left(plane) > 0) {
+            return Err(format!(
+                "plane {plane}: the cache can open {} more",
+                self.cache_left(plane)
+            ));
         }
         let mut free: Vec<BlockId> =
             in_state(super::State::Free).filter(|b| self.is_own(*b)).collect();

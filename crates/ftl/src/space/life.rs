@@ -58,6 +58,7 @@ impl<S: Store> Space<S> {
     fn open_cached(&mut self, plane: PlaneId, stream: StreamId) -> Option<BlockId> {
         let block = self.take_for_cache(plane)?;
         self.blocks.open(block, stream, Role::REGULAR);
+        self.fill_cached(block);
         *self.planes.held_mut(plane, stream) += 1;
         for member in self.geometry.superblocks().blocks_of(block) {
             self.array.set_mode(member, Mode::Slc);

@@ -5,7 +5,7 @@
 //! read after it was programmed. Beside the FTL it keeps a plain map of the host's last writes.
 //! Every read is compared with the map as it was when the read was asked for.
 
-use super::Scenario;
+use super::{Checks, Scenario};
 use ftl::{
     Access, AccessKind, Cost, Ftl, HostTag, JobId, Lpn, Next, Placement, Policies, PolicyTypes,
     State, Waiting, WriteCtx,
@@ -133,6 +133,11 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// Reads, writes and trims of the host.
+    pub(crate) fn host_operations(&self) -> u64 {
+        self.reads + self.unmapped_reads + self.writes + self.trims
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         let sum = |a: &mut Each<Source, u64>, b: &Each<Source, u64>| *a += b;
         self.runs += other.runs;
@@ -248,7 +253,11 @@ where
 {
     pub(crate) fn new(ftl: Ftl<K>, s: &Scenario) -> Self {
         let geometry = *ftl.geometry();
-        let several = (1 + geometry.pages() as u32 / PAGES_OF_EACH_STEP).min(MOST_STEPS);
+        let check_every = match s.checks {
+            Checks::BySize => (1 + geometry.pages() as u32 / PAGES_OF_EACH_STEP).min(MOST_STEPS),
+            Checks::EachStep => 1,
+            Checks::Seldom => (geometry.pages() as u32 / 16).max(1),
+        };
         Self {
             truth: vec![0; ftl.map().logical_pages() as usize],
             levels: vec![None; geometry.pages()],
@@ -267,7 +276,7 @@ where
             seq: 0,
             order: 0,
             fruitless: 0,
-            check_every: if s.every_step { 1 } else { several },
+            check_every,
             check_dice: Rng::named(s.seed, "test/checks"),
             deep_every: 1 + geometry.pages() as u64 / 256,
             dead: false,
@@ -903,7 +912,7 @@ where
     fn follow(&mut self, id: JobId, next: Next) {
         match next {
             Next::Done => {}
-            Next::Yield => self.push(None, Work::Start(id)),
+            Next::Yield | Next::Turn => self.push(None, Work::Start(id)),
             Next::Wait => self.seen.waits += 1,
             Next::Start => {
                 let operation = *self.ftl.job(id).operation();
@@ -1019,9 +1028,6 @@ where
     /// After a step: the structure of the FTL, and now and then every page's data.
     fn check_step(&mut self) -> Result<(), Fault> {
         self.most_jobs = self.most_jobs.max(self.ftl.running_jobs());
-        if let Some(look) = &self.look {
-            look(&self.ftl)?;
-        }
         if self.check_every > 1 && self.check_dice.below(self.check_every) > 0 {
             return Ok(());
         }
@@ -1031,6 +1037,9 @@ where
     pub(crate) fn check(&mut self) -> Result<(), Fault> {
         self.seen.checks += 1;
         self.ftl.check()?;
+        if let Some(look) = &self.look {
+            look(&self.ftl)?;
+        }
         if self.seen.checks % self.deep_every == 0 {
             self.compare()?;
         }

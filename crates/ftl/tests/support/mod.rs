@@ -13,6 +13,8 @@ pub(crate) use policy_types::{
     InOrder, Mix, NoRefresh, NoThrottle, Plain, Traditional, builtin, of_store, policies_of,
     policies_over,
 };
-pub(crate) use scenario::{Needs, Pattern, Scenario, main_phase, run, sweep, work};
+pub(crate) use scenario::{
+    Checks, Needs, Pattern, Scenario, main_phase, run, sweep, sweep_until, work,
+};
 pub(crate) use small::SMALL;
 pub(crate) use steps::{Steps, host_done};

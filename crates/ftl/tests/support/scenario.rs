@@ -72,6 +72,18 @@ impl Needs {
     };
 }
 
+/// The steps that are followed by a check of the structure, which looks at every page of the drive.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Checks {
+    /// One in several: the larger the drive, the fewer.
+    BySize,
+    /// Each, however large the drive is.
+    EachStep,
+    /// One for each sixteenth of the pages of the drive, so that a step costs the same on any drive.
+    /// For tests of many operations: reads are compared as always, and the whole drive at the end.
+    Seldom,
+}
+
 /// Everything that a run depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
@@ -114,8 +126,8 @@ pub(crate) struct Scenario {
     pub(crate) endurance: u32,
     /// Jobs may be left over that wait for a pool.
     pub(crate) jobs_may_wait: bool,
-    /// The structure is checked after each step, however large the drive is.
-    pub(crate) every_step: bool,
+    /// The steps that are followed by a check of the structure.
+    pub(crate) checks: Checks,
 }
 
 /// Some of the 24 static orders: each unit comes first and last.
@@ -221,7 +233,7 @@ impl Scenario {
                 .min(3_000),
             endurance: 0,
             jobs_may_wait: false,
-            every_step: false,
+            checks: Checks::BySize,
         }
     }
 
@@ -452,19 +464,33 @@ pub(crate) fn sweep(
     scenario: impl Fn(u64) -> Scenario,
     run: impl Fn(&Scenario) -> Result<Seen, Fault>,
 ) -> Option<Seen> {
+    sweep_until(seeds, scenario, run, |_| false)
+}
+
+/// The same, until `enough` has been seen in all runs together.
+pub(crate) fn sweep_until(
+    seeds: impl IntoIterator<Item = u64>,
+    scenario: impl Fn(u64) -> Scenario,
+    run: impl Fn(&Scenario) -> Result<Seen, Fault>,
+    enough: impl Fn(&Seen) -> bool,
+) -> Option<Seen> {
     // The one setting that a test reads from outside: the seed to replay.
     #[allow(clippy::disallowed_methods)]
     let replayed = std::env::var("FLOATGATE_SEED").ok();
     let number = |s: &str| s.parse::<u64>().expect("FLOATGATE_SEED is a seed or a range of seeds");
     let seeds = seeds.into_iter();
-    let all: Vec<u64> = match replayed.as_ref().map(|s| s.split_once("..").ok_or(s)) {
-        None => seeds.collect(),
-        Some(Ok(("", count))) => seeds.take(number(count) as usize).collect(),
-        Some(Ok((first, end))) => (number(first)..number(end)).collect(),
-        Some(Err(one)) => vec![number(one)],
-    };
+    let all: Box<dyn Iterator<Item = u64>> =
+        match replayed.as_ref().map(|s| s.split_once("..").ok_or(s)) {
+            None => Box::new(seeds),
+            Some(Ok(("", count))) => Box::new(seeds.take(number(count) as usize)),
+            Some(Ok((first, end))) => Box::new(number(first)..number(end)),
+            Some(Err(one)) => Box::new(std::iter::once(number(one))),
+        };
     let mut seen = Seen::default();
     for seed in all {
+        if replayed.is_none() && enough(&seen) {
+            break;
+        }
         let scenario = scenario(seed);
         let outcome = catch_unwind(AssertUnwindSafe(|| run(&scenario)));
         let fault = match outcome {

@@ -23,7 +23,8 @@ const FOLD: ParamInfo = ParamInfo {
     kind: ParamKind::Word(&["idle", "pressure", "both"]),
     default: "idle",
     doc: "when its data moves to blocks at full density. `idle`: while a die has nothing else to do. \
-          `pressure`: when the cache has no free block left, until it has one. `both`: either",
+          `pressure`: when the cache has no free block left, until it has two, in turns with the \
+          writes that need them. `both`: either",
 };
 
 /// The place of a write to a cache without room.

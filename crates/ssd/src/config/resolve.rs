@@ -730,15 +730,17 @@ impl Work<'_> {
     fn spare(&self, logical: Option<u32>, scale: Option<&Scale>, policies: Option<&PolicySet>) {
         let stop = self.get::<u32>("ftl.gc.stop");
         let (Some(g), Some(logical), Some(stop)) = (&self.geometry, logical, stop) else { return };
-        let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));
         // Slots for data of a block, or of a superblock.
         let slots = u64::from(g.data_slots_per_superblock());
-        let kept = kept.div_ceil(slots);
         let own = reserve(stop);
         // Each block may keep up to a program unit less one page that reclaiming it does not gain.
         let unit = u64::from(g.slots_per_program());
-        let padded = (unit - 1) * g.superblocks_per_set() as u64;
-        let padded = padded.div_ceil(slots);
+        let needs = |g: &Geometry, policies: Option<&PolicySet>| {
+            let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));
+            let padded = (unit - 1) * g.superblocks_per_set() as u64;
+            (kept.div_ceil(slots), padded.div_ceil(slots), names)
+        };
+        let (kept, padded, names) = needs(g, policies);
         let blocks = own + kept + padded;
         let sets = g.sets() as u64;
         let needed = sets * blocks * slots;
@@ -775,7 +777,15 @@ impl Work<'_> {
         }
         let all = g.superblocks_per_set() as u64;
         help += &if let Some(scale) = scale {
-            match scale.most(|other| other.spare_blocks() >= blocks as f64) {
+            // A drive that is scaled less has more blocks, and its policies may keep more of them.
+            let loads = |other: &Scale| {
+                let Ok(array) = g.with_blocks(other.blocks) else { return false };
+                let policies = policies.map(|set| set.clone().with_scale(other.of));
+                let (kept, padded, _) = needs(&array, policies.as_ref());
+                let needed = sets * (own + kept + padded) * slots;
+                array.data_slots().saturating_sub(other.logical_pages) >= needed
+            };
+            match scale.most(loads) {
                 1 => format!("; none below 1/1 leaves as many of {} blocks", scale.whole_blocks),
                 most => format!("; `scale = \"1/{most}\"` leaves as many"),
             }

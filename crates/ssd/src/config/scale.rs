@@ -109,11 +109,6 @@ impl Scale {
         self.logical_pages = (self.whole_logical_pages as f64 * share.min(1.0)) as u64;
     }
 
-    /// Blocks of each plane that are not exported.
-    pub(crate) fn spare_blocks(&self) -> f64 {
-        f64::from(self.blocks) - self.logical_pages as f64 / self.row as f64
-    }
-
     /// The greatest divisor below this one that a condition allows; 1 if there is none.
     pub(crate) fn most(&self, allows: impl Fn(&Self) -> bool) -> u32 {
         let (mut low, mut high) = (1, self.of);

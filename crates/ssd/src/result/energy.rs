@@ -43,19 +43,13 @@ impl EnergyUse {
         let mut used = Self::default();
         for source in Source::ALL {
             let mut pages = 0;
-            for (page_type, n, each) in sensed(drive, energy, stats, reads.is_some(), source) {
+            let full = sensed(drive, energy, stats, reads.is_some(), source);
+            let single = single.map(|of| (0, stats.single.sensed[source], of.read[0].as_joules()));
+            for (page_type, n, each) in full.chain(single) {
                 pages += n;
                 let joules = n as f64 * each;
                 used.read += joules;
                 used.read_by_type[page_type] += joules;
-                used.by_source[source] += joules;
-            }
-            if let Some(single) = single {
-                let n = stats.single.sensed[source];
-                pages += n;
-                let joules = n as f64 * single.read[0].as_joules();
-                used.read += joules;
-                used.read_by_type[0] += joules;
                 used.by_source[source] += joules;
             }
             let sent = pages as f64 - geometry.pages_of(stats.unsent[source]);
@@ -63,19 +57,14 @@ impl EnergyUse {
         }
         for source in Source::ALL {
             let mut pages = 0;
-            for (page_type, n, each) in programmed(energy, timing, stats, source) {
+            let full = programmed(energy, timing, stats, source);
+            let single =
+                single.map(|of| (0, stats.single.programmed[source], of.program[0].as_joules()));
+            for (page_type, n, each) in full.chain(single) {
                 pages += n;
                 let joules = n as f64 * each;
                 used.program += joules;
                 used.program_by_type[page_type] += joules;
-                used.by_source[source] += joules;
-            }
-            if let Some(single) = single {
-                let n = stats.single.programmed[source];
-                pages += n;
-                let joules = n as f64 * single.program[0].as_joules();
-                used.program += joules;
-                used.program_by_type[0] += joules;
                 used.by_source[source] += joules;
             }
             let taken_in = pages as f64 - stats.stayed[source].as_f64();
@@ -87,9 +76,10 @@ impl EnergyUse {
         }
         for source in Source::ALL {
             let of_single = erased_single[source].as_f64();
-            let each = single.map_or(0.0, |single| single.erase.as_joules());
-            let joules = (counts.erase[source].as_f64() - of_single) * energy.erase.as_joules()
-                + of_single * each;
+            let full = (counts.erase[source].as_f64() - of_single, energy.erase);
+            let single = single.map(|of| (of_single, of.erase));
+            let modes = std::iter::once(full).chain(single);
+            let joules: f64 = modes.map(|(blocks, each)| blocks * each.as_joules()).sum();
             used.erase += joules;
             used.by_source[source] += joules;
         }

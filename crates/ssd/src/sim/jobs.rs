@@ -107,14 +107,16 @@ impl<K: PolicyTypes> Sim<K> {
         Stepped::Away
     }
 
-    /// A job has no operation now. A job that gives way goes behind everything that waits here now.
+    /// A job has no operation now. A job that yields goes behind everything that waits here now. One
+    /// that gives way for a turn keeps its place.
     /// This die is choosing and will find the job, even if it has become work for idle time.
     #[inline(never)]
     fn pause_job(&mut self, here: DieId, id: JobId, op: u32, next: Next) {
-        if next != Next::Yield {
-            return self.device.ops.remove(op);
-        }
-        let seq = self.device.ops.place_job(id);
+        let seq = match next {
+            Next::Yield => self.device.ops.place_job(id),
+            Next::Turn => self.device.ops.place_of(id),
+            Next::Start | Next::Wait | Next::Done => return self.device.ops.remove(op),
+        };
         self.device.ops.follow(op, None, seq, self.clock.now);
         self.device.insert(here, self.lane_of(id), op);
     }

@@ -151,6 +151,9 @@ impl<K: PolicyTypes> Ftl<K> {
         if self.has_pace(id) && self.is_ahead(id, slots.count()) {
             return Next::Yield;
         }
+        if self.answers.caches && self.gives_turn(id) {
+            return Next::Turn;
+        }
         if self.jobs.copyback.is_some() {
             self.decide_copyback(id, first, slots.count());
         }

@@ -72,6 +72,9 @@ impl<K: PolicyTypes> Ftl<K> {
         if self.wants_more(id) {
             if let Task::Collect(Collect::Yield) = job.task {
                 self.jobs.get_mut(id).task = Task::Collect(Collect::Choose);
+                if self.answers.caches && self.goes_on_in_turns(id) {
+                    return Some(Next::Turn);
+                }
                 return Some(self.give_way(id));
             }
             if self.answers.caches
@@ -144,6 +147,7 @@ impl<K: PolicyTypes> Ftl<K> {
         self.jobs.set_tag(id, tag);
         self.count_fold();
         self.space.begin_fold(block);
+        self.begin_folding(id, block);
         self.empty(id, block, Dest::MOVES, Source::Fold);
         None
     }

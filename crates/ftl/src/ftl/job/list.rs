@@ -130,7 +130,7 @@ impl<D> Jobs<D> {
 
     /// Whether a job gives way to everything else from now on. The caller holds the job, so no one
     /// has to be told.
-    pub(super) fn set_background(&mut self, id: JobId, background: bool) {
+    pub(crate) fn set_background(&mut self, id: JobId, background: bool) {
         let job = self.get_mut(id);
         job.background = background;
         if background {
@@ -244,7 +244,7 @@ impl<D> Jobs<D> {
     }
 
     /// The collector of a plane is late: it gives way no more.
-    pub(super) fn put_first(&mut self, plane: PlaneId) {
+    pub(crate) fn put_first(&mut self, plane: PlaneId) {
         if let Some(id) = self.collectors[plane]
             && std::mem::take(&mut self.get_mut(id).background)
         {
@@ -457,7 +457,7 @@ impl<K: PolicyTypes> Ftl<K> {
                     self.jobs.side_by_side = true;
                     return;
                 }
-                Next::Yield => self.next(id, now),
+                Next::Yield | Next::Turn => self.next(id, now),
                 Next::Start => {
                     let operation = *self.jobs.get(id).operation();
                     let next = self.job_concluded(id, &operation, Outcome::Done, now);

@@ -46,6 +46,9 @@ pub enum Next {
     /// A block is reclaimed and another is needed. Waiting operations go first; then the driver
     /// asks again.
     Yield,
+    /// The job gives way to everything else from now on, and keeps its place: when it does not any
+    /// more, it goes before what came after it.
+    Turn,
     /// Nothing now: the job comes back through [`Ftl::take_ready`](crate::Ftl::take_ready).
     Wait,
     /// The job is over and its id free.
