@@ -259,8 +259,9 @@ def test_separation_by_lifetime() -> None:
 
         def stream(self, page: NewPage) -> int:
             if not page.moves:
-                known = self.queue if self.infinite else min(self.queue, self.threshold)
-                return 1 if page.age is None or page.age >= known else 0
+                if page.age is None or page.age > self.queue:
+                    return 1
+                return 0 if self.infinite or page.age < self.threshold else 1
             if page.stream == 0:
                 return 2
             age = 2**32 - 1 if page.age is None else page.age
