@@ -504,6 +504,10 @@ fn age_random<K: PolicyTypes>(
 /// A page is drawn this number of writes before its own.
 const AHEAD: usize = 16;
 
+/// Writes and trims of a workload for each page write of a stretch, at most. Few writes among many trims
+/// would take for ever.
+const CHANGES_A_WRITE: u64 = 64;
+
 /// The workload's own writes and trims: those of a generator with other draws, or a trace again and
 /// again.
 fn age_by_workload<K: PolicyTypes>(
@@ -531,9 +535,9 @@ fn age_by_workload<K: PolicyTypes>(
     }
     changes.skip(work.standing.batches)?;
     age(drive, work, result, |work| {
-        let start = work.done;
-        while work.done - start < shortest {
-            changes.go_on(size, work)?;
+        let (start, mut made) = (work.done, 0);
+        while work.done - start < shortest && made < CHANGES_A_WRITE * shortest {
+            made += changes.go_on(size, work)?;
         }
         Ok(())
     })
@@ -616,8 +620,9 @@ impl<'a> Changes<'a> {
         let size = drive.geometry.page_size().get();
         let mut seen = BitSet::new(drive.logical_pages as usize);
         let (mut written, mut different) = (0, 0);
-        let (mut kept, mut all) = (Vec::new(), 0);
+        let (mut kept, mut all, mut writes) = (Vec::new(), 0, 0);
         each_change(input, 0, &hints, |change| {
+            writes += u64::from(!change.trim);
             for page in change.pages(size).filter(|_| !change.trim) {
                 written += 1;
                 different += u64::from(!seen.get(page as usize));
@@ -630,10 +635,11 @@ impl<'a> Changes<'a> {
             Ok(())
         })?;
         // Passes of a generator that hardly ever writes would take for ever.
-        let rare = input.about().requests.is_some_and(|n| (all as f64) < n as f64 * HARDLY_WRITES);
-        let draws = if rare { Draws::Nothing } else { input.draws() };
+        let few = |n: u64| (writes as f64) < n as f64 * HARDLY_WRITES;
+        let draws =
+            if input.about().requests.is_some_and(few) { Draws::Nothing } else { input.draws() };
         Ok(match draws {
-            _ if all == 0 => (Self::Kept(kept), (0, 0)),
+            _ if written == 0 => (Self::Kept(Vec::new()), (0, 0)),
             Draws::All => (Self::Drawn(input, hints), (0, 0)),
             Draws::Nothing if all <= KEPT => (Self::Kept(kept), (written, different)),
             Draws::Nothing | Draws::Partly => (Self::Drawn(input, hints), (written, different)),
@@ -650,24 +656,28 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    /// The next requests of an endless stream, or one pass.
+    /// The next requests of an endless stream, or one pass. Returns how many changes they were.
     fn go_on<K: PolicyTypes>(
         &mut self,
         size: u64,
         work: &mut Work<'_, '_, K>,
-    ) -> Result<(), Interrupted> {
+    ) -> Result<u64, Interrupted> {
         work.standing.batches += 1;
+        let pass = work.standing.batches; // 0 is the run's
+        let mut made = 0;
+        let mut make = |change: Change| {
+            made += 1;
+            change.make(size, work)
+        };
         match self {
             Self::Endless { source, batch } => {
                 source.fill(batch)?;
-                batch.iter().filter_map(|r| Change::of(r, &[])).try_for_each(|c| c.make(size, work))
+                batch.iter().filter_map(|r| Change::of(r, &[])).try_for_each(make)?;
             }
-            Self::Kept(all) => all.iter().try_for_each(|c| c.make(size, work)),
-            Self::Drawn(input, hints) => {
-                let pass = work.standing.batches; // 0 is the run's
-                each_change(*input, pass, hints, |c| c.make(size, work))
-            }
+            Self::Kept(all) => all.iter().try_for_each(|c| make(*c))?,
+            Self::Drawn(input, hints) => each_change(*input, pass, hints, make)?,
         }
+        Ok(made)
     }
 }
 

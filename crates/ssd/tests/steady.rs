@@ -5,7 +5,7 @@
 
 use crate::common::{
     self, Memory, PAGE, bytes, class_of, close, count, drive, first_of, generate, number, run_with,
-    serve, warnings, without_timing,
+    serve, trim, warnings, without_timing,
 };
 use floatgate_ssd::{
     Drive, NoCache, Preconditioned, StateCache, ftl_of, generator, planned, precondition,
@@ -185,6 +185,24 @@ fn flushes_and_fua_age_nothing_otherwise() {
 }
 
 /// A drive of 1024 blocks under random writes of pages.
+/// A workload that only reads and trims has nothing to age by. One with few writes among many trims
+/// ends.
+#[test]
+fn ageing_by_hardly_any_writes_ends() {
+    let settings = ["precondition.age=workload", "geometry.blocks-per-plane=64"];
+    let shares = ["workload.read-share=0.9", "workload.trim-share=0.1"];
+    let drive = drive(&[&settings[..], &shares].concat());
+    let (_, found) = preconditioned(&drive, &*generator(&drive, "random-read").unwrap());
+    assert_eq!((found.aged, found.steady), (0, false));
+    // The same as a list, and with one write to a thousand trims.
+    for writes in [0, 1] {
+        let all = (0..1_000).map(|i| if i < writes { common::write(0, i) } else { trim(0, i % 9) });
+        let list = List::new("trims", all.collect()).unwrap();
+        let (_, found) = preconditioned(&drive, &list);
+        assert_eq!(found.aged > 0, writes > 0, "{writes} writes: {} aged", found.aged);
+    }
+}
+
 fn written(spare: f64, own: &[&str]) -> Vec<String> {
     let mut settings = owned(&[
         "geometry.pages-per-block=32",
