@@ -315,7 +315,7 @@ def python(copy: Path, *words: str) -> str:
     done = subprocess.run(
         [sys.executable, *words],
         cwd=copy,
-        env=os.environ | {"PYTHONPATH": str(copy / "python"), "FLOATGATE_CACHE": "off"},
+        env=os.environ | {"PYTHONPATH": str(copy / "python"), "FLOATGATE_CACHE": ""},
         capture_output=True,
         text=True,
     )
