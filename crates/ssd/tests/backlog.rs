@@ -74,6 +74,10 @@ fn all_sorts(i: u64, at: u64, page: u64) -> Request {
     }
 }
 
+fn wide_writes(_: u64, at: u64, page: u64) -> Request {
+    write(at, page)
+}
+
 /// Reads of few pages, which reach the limits of their blocks.
 fn hammer(i: u64, at: u64, page: u64) -> Request {
     if i.is_multiple_of(16) { write(at, page) } else { read(at, page % 128) }
@@ -209,6 +213,40 @@ const CASES: &[Case] = &[
     case("idle work", &["ftl.gc.background-stop=6", "policy wear=hot-cold-swap"], all_sorts),
 ];
 
+/// Writes to an SLC cache of superblocks of eight blocks, and of 256. Folding takes turns with them.
+const WIDTHS: [Case; 2] = [
+    case(
+        "eight blocks in a superblock",
+        &[
+            CACHE[0],
+            CACHE[1],
+            CACHE[2],
+            CACHE[3],
+            "geometry.channels=2",
+            "policy slc-cache=static:size=480KiB:fold=pressure:full=wait",
+        ],
+        wide_writes,
+    ),
+    case(
+        "256 blocks in a superblock",
+        &[
+            CACHE[0],
+            CACHE[1],
+            CACHE[2],
+            CACHE[3],
+            "geometry.channels=64",
+            "policy slc-cache=static:size=15MiB:fold=pressure:full=wait",
+        ],
+        wide_writes,
+    ),
+];
+const CACHE: [&str; 4] = [
+    "geometry.bits-per-cell=3",
+    "geometry.planes-per-die=4",
+    "ftl.superblock=drive",
+    "slc={ read = \"25us\", program = \"150us\" }",
+];
+
 /// Two flows, whose requests wait outside.
 const FLOWS: &str = "two flows and few places";
 
@@ -278,7 +316,9 @@ fn count(case: usize, size: u64, all: u64) -> (f64, f64) {
 fn work_does_not_grow_with_what_waits() {
     if let Ok(asked) = env::var(ASKED) {
         let numbers: Vec<u64> = asked.split(' ').map(|n| n.parse().expect("a number")).collect();
-        return run_case(&CASES[numbers[0] as usize], numbers[1], numbers[2]);
+        let mut all = CASES.iter().chain(&WIDTHS);
+        let case = all.nth(numbers[0] as usize).expect("a case");
+        return run_case(case, numbers[1], numbers[2]);
     }
     if Command::new("valgrind").arg("--version").output().is_err() {
         println!("skipped: valgrind is not installed, which counts instructions");
@@ -313,4 +353,20 @@ fn work_does_not_grow_with_what_waits() {
         }
     });
     assert!(grown.is_empty(), "instructions of a page operation:\n{}", grown.join("\n"));
+}
+
+/// The work for each page does not grow with the blocks of a superblock.
+#[test]
+#[cfg_attr(not(feature = "verify"), ignore = "slow: run by `make verify`")]
+fn work_does_not_grow_with_the_blocks_of_a_superblock() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("skipped: valgrind is not installed, which counts instructions");
+        return;
+    }
+    let [narrow, wide] = [0, 1].map(|at| {
+        let [few, many] = [SEVERAL, LARGE].map(|all| count(CASES.len() + at, LARGE, all));
+        (many.0 - few.0) / (many.1 - few.1)
+    });
+    println!("{narrow:.0} instructions a page operation, {wide:.0} with wide superblocks");
+    assert!(wide < MOST * narrow, "{wide:.0} instructions instead of {narrow:.0}");
 }

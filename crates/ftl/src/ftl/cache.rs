@@ -362,8 +362,9 @@ impl<K: PolicyTypes> Ftl<K> {
     /// A write finds no block at full density: folding goes first until there is one.
     #[cold]
     pub(super) fn await_full_density(&mut self) {
-        if let Some(cache) = &mut self.cache {
-            cache.awaits = true;
+        if let Some(cache) = &mut self.cache
+            && !std::mem::replace(&mut cache.awaits, true)
+        {
             for plane in self.space.geometry.set_ids() {
                 if cache.folding[plane].is_some_and(|folding| folding.turns.is_some()) {
                     self.jobs.put_first(plane);

@@ -32,8 +32,9 @@ struct InPlane {
     free: VecDeque<BlockId>,
     /// Complete blocks, oldest first: they can be folded.
     complete: VecDeque<BlockId>,
-    /// Blocks that were opened and are not complete.
-    filling: Vec<BlockId>,
+    /// Slots of its open blocks that are not programmed. Kept, because each program asks for them, and
+    /// a superblock may have hundreds of blocks.
+    left: u32,
     /// Blocks of the shared pool that it has.
     shared: u32,
     /// The block that is being folded is one of its own, and gives the shared pool nothing back.
@@ -142,19 +143,27 @@ impl<S: Store> Space<S> {
     /// in its open blocks, programs on their way included, and in blocks that it can open.
     pub(crate) fn cache_room(&self, plane: PlaneId) -> u32 {
         let Some(cache) = &self.cache else { return 0 };
-        let superblocks = self.geometry.superblocks();
-        let each = self.geometry.single_slots_per_block();
-        let left = |b: BlockId| each - self.array.next_page(b);
-        let filling = cache.planes[plane].filling.iter();
-        let open: u32 = filling.flat_map(|b| superblocks.blocks_of(*b)).map(left).sum();
-        open + self.cache_left(plane) * each * superblocks.members()
+        cache.planes[plane].left + self.cache_left(plane) * self.cached_slots()
     }
 
-    /// The cache has opened a block.
-    pub(super) fn fill_cached(&mut self, superblock: BlockId) {
-        let plane = self.set_of(superblock);
+    /// Slots of a block of the cache, or of a superblock.
+    fn cached_slots(&self) -> u32 {
+        self.geometry.single_slots_per_block() * self.geometry.superblocks().members()
+    }
+
+    /// The cache has opened a block in a plane.
+    pub(super) fn begin_filling(&mut self, plane: PlaneId) {
+        let slots = self.cached_slots();
         if let Some(cache) = &mut self.cache {
-            cache.planes[plane].filling.push(superblock);
+            cache.planes[plane].left += slots;
+        }
+    }
+
+    /// The next slots of a block of the cache were programmed, padding included.
+    pub(super) fn fill_cached(&mut self, block: BlockId, slots: u32) {
+        let plane = self.set_of(block);
+        if let Some(cache) = &mut self.cache {
+            cache.planes[plane].left -= slots;
         }
     }
 
@@ -218,9 +227,7 @@ impl<S: Store> Space<S> {
         self.blocks.close_apart(superblock);
         let plane = self.set_of(superblock);
         if let Some(cache) = &mut self.cache {
-            let here = &mut cache.planes[plane];
-            here.filling.retain(|b| *b != superblock);
-            here.complete.push_back(superblock);
+            cache.planes[plane].complete.push_back(superblock);
         }
     }
 
@@ -339,12 +346,15 @@ impl<S: Store> Space<S> {
             matches!(self.blocks.state(*b), super::State::Open | super::State::Full)
                 && self.is_cached(*b)
         };
-        let mut filling: Vec<BlockId> = self.geometry.superblocks_of(plane).filter(open).collect();
-        let mut listed = here.filling.clone();
-        filling.sort_unstable();
-        listed.sort_unstable();
-        if filling != listed {
-            return Err(format!("plane {plane}: the cache fills {filling:?}, listed {listed:?}"));
+        let each = self.geometry.single_slots_per_block();
+        let filling = self.geometry.superblocks_of(plane).filter(open);
+        let blocks = filling.flat_map(|b| self.geometry.superblocks().blocks_of(b));
+        let left: u32 = blocks.map(|b| each - self.array.next_page(b)).sum();
+        if left != here.left {
+            let counted = here.left;
+            return Err(format!(
+                "plane {plane}: the cache has {left} slots left, counted {counted}"
+            ));
         }
         if self.can_cache_more(plane) != (self.cache_left(plane) > 0) {
             return Err(format!(

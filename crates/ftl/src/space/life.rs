@@ -3,7 +3,7 @@
 use super::plane::StreamShare;
 use super::{Space, State};
 use crate::{FreePick, Pool, Role, StreamClass, StreamId, StreamSpec};
-use nand::{BlockId, Mode, PlaneId, Ppn, Source, Store, Tag};
+use nand::{Array, BlockId, Mode, PlaneId, Ppn, Source, Store, Tag};
 
 impl<S: Store> Space<S> {
     /// Opens a block for a stream; it is not the frontier yet.
@@ -58,7 +58,7 @@ impl<S: Store> Space<S> {
     fn open_cached(&mut self, plane: PlaneId, stream: StreamId) -> Option<BlockId> {
         let block = self.take_for_cache(plane)?;
         self.blocks.open(block, stream, Role::REGULAR);
-        self.fill_cached(block);
+        self.begin_filling(plane);
         *self.planes.held_mut(plane, stream) += 1;
         for member in self.geometry.superblocks().blocks_of(block) {
             self.array.set_mode(member, Mode::Slc);
@@ -361,10 +361,9 @@ impl<S: Store> Space<S> {
 
     /// A parity unit was programmed. Returns whether its superblock is complete now.
     pub(crate) fn program_parity(&mut self, ppn: Ppn) -> bool {
-        self.array.program_without_data(ppn);
-        self.counts.program[Source::Parity] += u64::from(self.unit());
-        let block = self.geometry.block_of(ppn);
-        self.count_single(block, Source::Parity, self.unit());
+        let (block, unit) = (self.geometry.block_of(ppn), self.unit());
+        self.program_any(block, Source::Parity, unit, |array| array.program_without_data(ppn));
+        self.counts.program[Source::Parity] += u64::from(unit);
         self.blocks.state(block) == State::Full && self.is_programmed(block)
     }
 
@@ -393,6 +392,22 @@ impl<S: Store> Space<S> {
         }
     }
 
+    /// Programs a block that may have any mode, and counts the slots.
+    fn program_any(
+        &mut self,
+        block: BlockId,
+        source: Source,
+        slots: u32,
+        program: impl FnOnce(&mut Array<S>),
+    ) {
+        let before = self.array.next_page(block);
+        program(&mut self.array);
+        self.count_single(block, source, slots);
+        if self.cache.is_some() && self.array.mode(block) == Mode::Slc {
+            self.fill_cached(block, self.array.next_page(block) - before);
+        }
+    }
+
     /// The next slots of a partly written block that is not a frontier.
     pub(crate) fn append(&mut self, block: BlockId) -> Option<Ppn> {
         if self.blocks.state(block) != State::Open || self.is_frontier(block) {
@@ -414,8 +429,9 @@ impl<S: Store> Space<S> {
         if self.plain {
             self.array.program(ppn, data);
         } else {
-            self.array.program_slot(ppn, data);
-            self.count_single(block, source, 1);
+            self.program_any(block, source, 1, |array| {
+                array.program_slot(ppn, data);
+            });
         }
         self.counts.program[source] += 1;
         self.blocks.state(block) == State::Full && self.is_programmed(block)
@@ -441,8 +457,9 @@ impl<S: Store> Space<S> {
         if self.plain {
             self.array.program_along(ppn, data);
         } else {
-            self.array.program_slot(ppn, data);
-            self.count_single(self.geometry.block_of(ppn), source, 1);
+            self.program_any(self.geometry.block_of(ppn), source, 1, |array| {
+                array.program_slot(ppn, data);
+            });
         }
         self.counts.program[source] += 1;
     }
