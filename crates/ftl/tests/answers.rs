@@ -1,7 +1,7 @@
 //! Tests of the policies of placement, order, victim and wear: their inputs and answers by hand, in
 //! a state that the test makes up. For those against read disturb see `plans`.
 
-use crate::support::{Mix, NoRefresh, Plain, SMALL, builtin, policies_of, small_config};
+use crate::support::{NoRefresh, Plain, SMALL, builtin, policies_of, small_config};
 use ftl::{
     Balance, Cost, Dest, Ftl, FtlView, Life, Load, Lpn, OpKind, OpView, Order, Placement, Plan,
     PlaneView, State, Step, StreamId, Victim, Waiting, Watch, Wear, WriteCtx,
@@ -376,7 +376,7 @@ impl Cost for Levelled {
 fn levels_of_neighbours_do_not_touch() {
     let set = PolicySet::resolve(&[], None).expect("the default policies");
     let policies = policies_of(&set, Levelled, NoRefresh, Plain);
-    let mut ftl = Ftl::<Mix<Levelled, NoRefresh, Plain>>::new(small_config(SMALL, 16, 1), policies);
+    let mut ftl = Drive::new(small_config(SMALL, 16, 1), policies);
     let mut decide = |slot: u32, level: Level| {
         let w = WriteCtx {
             now: Time::ZERO,

@@ -1,7 +1,7 @@
 //! When policies are asked, and the fate of their plans: by hand, on one plane of eight blocks of
 //! four pages.
 
-use crate::support::{Mix, Plain, SMALL, Steps, Traditional, host_done, policies_of, small_config};
+use crate::support::{Mix, Plain, SMALL, Steps, Traditional, host_done, policies_with, small_config};
 use ftl::{
     Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, HostTag, Interests, JobId, Lpn, Next,
     NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Waiting,
@@ -16,6 +16,7 @@ use policies::PolicySet;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Wakes at a time of the test's choice, with plans of its choice.
 #[derive(Default)]
@@ -83,7 +84,7 @@ impl ReadDisturb for Planner {
     }
 }
 
-type Drive = Ftl<Mix<Traditional, Planner, Plain>>;
+type Drive = Ftl<Mix<Planner>>;
 
 fn geometry() -> Geometry {
     Geometry::new(SMALL).expect("a drive")
@@ -96,7 +97,7 @@ fn drive(gc_start: u32) -> Drive {
 fn drive_of(logical_pages: u32, gc_start: u32) -> Drive {
     let config = small_config(SMALL, logical_pages, gc_start);
     let set = PolicySet::resolve(&[], None).expect("the default policies");
-    Ftl::new(config, policies_of(&set, Traditional, Planner::default(), Plain))
+    Ftl::new(config, policies_with(&set, Traditional, Planner::default(), Plain))
 }
 
 const NOW: Time = Time::ZERO;
@@ -339,7 +340,7 @@ fn a_victim_is_sought_among_some_candidates() {
         seed: 1,
     };
     let set = PolicySet::resolve(&[], None).expect("the default policies");
-    let policies = policies_of(&set, Traditional, Planner::default(), Plain);
+    let policies = policies_with(&set, Traditional, Planner::default(), Plain);
     let mut ftl: Drive = Ftl::new(config, policies);
     let mut all = (0..64).map(Lpn::from_u32);
     let written = all.all(|lpn| ftl.write_now(lpn, data(lpn.as_u32()), NOW));
@@ -439,7 +440,7 @@ fn drive_with(policies: &[(&str, &str, Value)], gc: GcMarks, endurance: u32) -> 
         endurance,
         seed: 1,
     };
-    let policies = || policies_of(&set, Traditional, Planner::default(), Plain);
+    let policies = || policies_with(&set, Traditional, Planner::default(), Plain);
     let mut ftl = Ftl::new(config, policies());
     for lpn in 0..16 {
         assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
@@ -593,7 +594,7 @@ fn collection_goes_on_where_the_stream_of_a_policy_has_no_room() {
     let config = small_config(SMALL, 28, 2);
     let set = PolicySet::resolve(&[], None).expect("the default policies");
     let planner = || Planner { alone: true, ..Planner::default() };
-    let policies = || policies_of(&set, Traditional, planner(), Plain);
+    let policies = || policies_with(&set, Traditional, planner(), Plain);
     let mut ftl: Drive = Ftl::new(config, policies());
     for lpn in 0..28 {
         assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
@@ -740,9 +741,9 @@ fn what_is_kept_free_grows_with_the_blocks() {
         seed: 1,
     };
     let set = PolicySet::resolve(&[], None).expect("the default policies");
-    let policies = policies_of(&set, Traditional, Planner::default(), Widening);
+    let policies = policies_with(&set, Traditional, Planner::default(), Widening);
     let mut ftl = Ftl::new(config, policies);
-    let write = |ftl: &mut Ftl<Mix<Traditional, Planner, Widening>>, pages: Range<u32>| {
+    let write = |ftl: &mut Drive, pages: Range<u32>| {
         let mut pages = pages.map(Lpn::from_u32);
         pages.position(|lpn| !ftl.write_now(lpn, data(lpn.as_u32()), NOW))
     };
@@ -783,18 +784,15 @@ impl Cost for Asking {
 const HALVES: UnitSizes = UnitSizes { per_page: 2, ..UnitSizes::PAGE };
 
 /// Eight blocks of four pages, each of two slots.
-fn halves<C: Cost + 'static>(logical_pages: u32, cost: C) -> Ftl<Mix<C, Planner, Plain>> {
+fn halves(logical_pages: u32, cost: impl Cost + 'static) -> Drive {
     of_units(HALVES, &small_config(SMALL, logical_pages, 0), cost)
 }
 
-fn of_units<C>(units: UnitSizes, config: &Config, cost: C) -> Ftl<Mix<C, Planner, Plain>>
-where
-    C: Cost + 'static,
-{
+fn of_units(units: UnitSizes, config: &Config, cost: impl Cost + 'static) -> Drive {
     let geometry = config.geometry.with_units(units).expect("they fit");
     let layouts = Layouts::new(geometry.pages_per_block());
     let set = PolicySet::resolve(&[], None).expect("the default policies");
-    let policies = policies_of(&set, cost, Planner::default(), Plain);
+    let policies = policies_with(&set, cost, Planner::default(), Plain);
     Ftl::new(Config { geometry, layouts, ..*config }, policies)
 }
 
@@ -856,10 +854,19 @@ fn what_a_block_holds_is_told_by_plane() {
 }
 
 /// Wants pages of the test's choice written anew, and hears of every page that is programmed.
+#[derive(Clone, Default)]
+struct Again(Arc<Mutex<Wishes>>);
+
 #[derive(Default)]
-struct Again {
+struct Wishes {
     wants: VecDeque<u32>,
     told: Vec<(u32, u32, Source)>,
+}
+
+impl Again {
+    fn lock(&self) -> MutexGuard<'_, Wishes> {
+        self.0.lock().expect("one thread")
+    }
 }
 
 impl Watch for Again {
@@ -868,7 +875,7 @@ impl Watch for Again {
     }
 
     fn on_program(&mut self, lpn: Lpn, ppn: Ppn, _: Level, tag: Tag, _: Time) {
-        self.told.push((lpn.as_u32(), ppn.as_u32(), tag.source));
+        self.lock().told.push((lpn.as_u32(), ppn.as_u32(), tag.source));
     }
 }
 
@@ -882,7 +889,7 @@ impl Cost for Again {
     }
 
     fn rewrite(&mut self, _: DieId, _: &FtlView<'_>) -> Option<Lpn> {
-        self.wants.pop_front().map(Lpn::from_u32)
+        self.lock().wants.pop_front().map(Lpn::from_u32)
     }
 }
 
@@ -891,22 +898,22 @@ impl Cost for Again {
 #[test]
 fn pages_are_written_anew_as_many_as_a_command_programs() {
     let units = UnitSizes { per_page: 2, pages: 2, ..UnitSizes::PAGE };
-    let mut ftl = of_units(units, &small_config(SMALL, 16, 0), Again::default());
+    let policy = Again::default();
+    let mut ftl = of_units(units, &small_config(SMALL, 16, 0), policy.clone());
     for lpn in 0..16 {
         assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
     }
     let at = |ftl: &Ftl<_>, lpn| ftl.map().lookup(Lpn::from_u32(lpn)).expect("mapped").as_u32();
-    let told =
-        |ftl: &mut Ftl<Mix<Again, Planner, Plain>>| std::mem::take(&mut ftl.policies.cost.told);
+    let told = || std::mem::take(&mut policy.lock().told);
     let written: Vec<_> = (0..16).map(|lpn| (lpn, at(&ftl, lpn), Source::Host)).collect();
-    assert_eq!(told(&mut ftl), written);
+    assert_eq!(told(), written);
 
-    ftl.policies.cost.wants = [3, 5, 3, 8, 5, 9].into();
+    policy.lock().wants = [3, 5, 3, 8, 5, 9].into();
     let id = ftl.idle_job(DIE).expect("the policy wants pages");
     ftl.run_job(id, NOW);
     let first = at(&ftl, 3);
     let rewritten = [(3, 0), (5, 1), (8, 2), (9, 3)];
-    assert_eq!(told(&mut ftl), rewritten.map(|(lpn, n)| (lpn, first + n, Source::Rewrite)));
+    assert_eq!(told(), rewritten.map(|(lpn, n)| (lpn, first + n, Source::Rewrite)));
     assert_eq!(rewritten.map(|(lpn, _)| at(&ftl, lpn)), rewritten.map(|(_, n)| first + n));
     ftl.check().expect("a sound drive");
 }
@@ -924,13 +931,13 @@ fn the_next_victim_is_given_back_where_that_is_enough() {
     let config = Config { gc, ..small_config(SMALL, 40, 0) };
     let mut ftl = of_units(HALVES, &config, Traditional);
     let write = |ftl: &mut Ftl<_>, lpn: u32| ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW);
-    let block = |ftl: &Ftl<Mix<_, _, _>>, lpn| {
+    let block = |ftl: &Drive, lpn| {
         ftl.geometry().block_of(ftl.map().lookup(Lpn::from_u32(lpn)).expect("mapped"))
     };
     assert!((0..40).all(|lpn| write(&mut ftl, lpn)));
     let blocks: Vec<BlockId> = (0..5).map(|n| block(&ftl, 8 * n)).collect();
-    let state = |ftl: &Ftl<Mix<_, _, _>>| blocks.iter().map(|b| ftl.blocks().state(*b)).collect();
-    let free = |ftl: &Ftl<Mix<_, _, _>>| ftl.free_blocks(PlaneId::from_u32(0));
+    let state = |ftl: &Drive| blocks.iter().map(|b| ftl.blocks().state(*b)).collect();
+    let free = |ftl: &Drive| ftl.free_blocks(PlaneId::from_u32(0));
     assert!((0..7).chain(8..11).all(|lpn| write(&mut ftl, lpn)));
     let states: Vec<State> = state(&ftl);
     assert_eq!((free(&ftl), states), (2, vec![Free, Free, Closed, Closed, Closed]));

@@ -1,7 +1,7 @@
 //! Canaries: drivers and cells that are broken on purpose. The oracle must find each of them, or a
 //! silent model test would mean nothing.
 
-use crate::support::{Drive, Fault, Needs, Sabotage, Scenario, Taste, builtin, of_store, work};
+use crate::support::{Drive, Fault, Needs, Sabotage, Scenario, Taste, builtin, work};
 use ftl::Ftl;
 use nand::{BlockId, Geometry, Layouts, Mode, Ppn, Store, Versions};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -117,7 +117,7 @@ impl Store for Late {
 fn over<S: Store<Page = u64> + 'static>(s: &Scenario) -> Result<(), Fault> {
     let set = s.set();
     let layouts = Layouts::new(s.shape.pages_per_block);
-    let policies = || of_store::<S>(&set);
+    let policies = || builtin::<S>(&set);
     let mut drive = Drive::new(Ftl::new(s.config(layouts), policies()), s);
     work(s, &mut drive, &policies)
 }

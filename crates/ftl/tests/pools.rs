@@ -2,16 +2,15 @@
 //! and falls back; a victim comes from the set that a policy narrows down.
 
 use crate::support::{
-    Drive, Fault, InOrder, Mix, Needs, NoRefresh, NoThrottle, Plain, Scenario, Seen, Traditional,
-    policies_of, run, sweep,
+    Drive, Fault, Needs, Plain, Scenario, Seen, Traditional, builtin, policies_of, run, sweep,
 };
 use ftl::{
     Dest, FreePick, Ftl, FtlView, GcMarks, Interests, Pages, Plan, PlaneView, Policies,
-    PolicyTypes, Pool, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Victim, Watch,
+    Pool, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Victim, Watch,
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Source, Tag, Versions};
-use policies::{OrderPolicy, PlacementPolicy, SeparationPolicy, SlcCachePolicy, WearPolicy};
+use policies::{BuiltinWith, VictimPolicy};
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -66,7 +65,7 @@ struct Free {
     taken: u64,
 }
 
-type Moving = Mix<Traditional, Mover, Plain>;
+type Moving = BuiltinWith<Versions>;
 
 impl Free {
     fn of(geometry: &Geometry) -> Self {
@@ -76,7 +75,12 @@ impl Free {
     }
 
     /// Checks the changes of one step.
-    fn follow(&mut self, ftl: &Ftl<Moving>, spec: &StreamSpec) -> Result<(), Fault> {
+    fn follow(
+        &mut self,
+        ftl: &Ftl<Moving>,
+        spec: &StreamSpec,
+        keeps: Option<(Pool, u32)>,
+    ) -> Result<(), Fault> {
         let geometry = ftl.geometry();
         let first = spec.pool.first_index(geometry);
         let in_pool = |b: &&BlockId| geometry.index_in_plane(**b) >= first;
@@ -107,7 +111,7 @@ impl Free {
                     return Err(format!("block {b} of {list:?} was opened, by {:?}", spec.pick));
                 }
             }
-            if let (Some((kept, _)), [b]) = (ftl.policies.read_disturb.keeps, &*opened) {
+            if let (Some((kept, _)), [b]) = (keeps, &*opened) {
                 let inside =
                     |b: &BlockId| geometry.index_in_plane(*b) >= kept.first_index(geometry);
                 let stream = ftl.blocks().stream(*b);
@@ -174,9 +178,9 @@ fn allocate(s: &Scenario, shown: &Shown) -> Result<Seen, Fault> {
             drive.read(lpn)?;
         }
         drive.settle_down()?;
-        free.follow(&drive.ftl, &spec)?;
+        free.follow(&drive.ftl, &spec, keeps)?;
         while drive.inside() >= s.queue_depth as usize && drive.step()? {
-            free.follow(&drive.ftl, &spec)?;
+            free.follow(&drive.ftl, &spec, keeps)?;
         }
     }
     drive.finish_run()?;
@@ -262,6 +266,10 @@ impl Watch for Greedy {
             self.own.insert(block);
         }
     }
+
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        vec![("claimed", self.claimed as f64), ("levelled", self.levelled as f64)]
+    }
 }
 
 impl ReadDisturb for Greedy {
@@ -299,16 +307,18 @@ impl ReadDisturb for Greedy {
 
 #[test]
 fn garbage_collection_goes_on_where_a_policy_has_no_block() {
-    let (claimed, levelled) = (Cell::new(0), Cell::new(0));
+    let (claimed, levelled) = (Cell::new(0.0), Cell::new(0.0));
     let run = |s: &Scenario| -> Result<Seen, Fault> {
         let set = s.set();
         let pool = if s.seed % 2 == 0 { Pool::All } else { Pool::Highest(0) };
         let greedy = Greedy { pool, turn: 0, own: BTreeSet::new(), claimed: 0, levelled: 0 };
         let layouts = Layouts::new(s.shape.pages_per_block);
-        let drive = run(s, layouts, || policies_of(&set, Traditional, greedy.clone(), Plain))?;
-        let greedy = &drive.ftl.policies.read_disturb;
-        add(&claimed, greedy.claimed);
-        add(&levelled, greedy.levelled);
+        let policies = || policies_of::<Versions>(&set, Traditional, greedy.clone(), Plain);
+        let drive = run(s, layouts, policies)?;
+        for (name, n) in drive.ftl.policies.read_disturb.counters() {
+            let sum = if name == "claimed" { &claimed } else { &levelled };
+            sum.set(sum.get() + n);
+        }
         Ok(drive.seen)
     };
     let needs = Needs { blocks: 1, pages: &[4, 6, 9], ..Needs::PLAIN };
@@ -317,8 +327,8 @@ fn garbage_collection_goes_on_where_a_policy_has_no_block() {
         Scenario { full: true, trims: 0, reads: 50, jobs_may_wait: true, ..s }
     };
     let Some(_) = sweep(0..200, scenario, run) else { return };
-    assert!(claimed.get() > 2_000, "{claimed:?} victims were claimed");
-    assert!(levelled.get() > 20, "wear levelling erased {levelled:?} blocks");
+    assert!(claimed.get() > 2_000.0, "{claimed:?} victims were claimed");
+    assert!(levelled.get() > 20.0, "wear levelling erased {levelled:?} blocks");
 }
 
 // ── Candidates ──────────────────────────────────────────────────────────────────────────────────
@@ -383,48 +393,19 @@ impl Victim for Narrow {
     }
 }
 
-struct Narrowed;
-
-impl PolicyTypes for Narrowed {
-    type Store = Versions;
-    type Cost = Traditional;
-    type Throttle = NoThrottle;
-    type ReadDisturb = NoRefresh;
-    type PageChoice = InOrder;
-    type Coding = Plain;
-    type SlcCache = SlcCachePolicy;
-    type Victim = Narrow;
-    type Separation = SeparationPolicy;
-    type Placement = PlacementPolicy;
-    type Wear = WearPolicy;
-    type Order = OrderPolicy;
-}
-
 #[test]
 fn a_victim_policy_may_narrow_the_candidates() {
     let counts = Cell::new((0.0, 0.0, 0.0));
     let run = |s: &Scenario| -> Result<Seen, Fault> {
         let set = s.set();
         let policies = || {
-            let p = set.build();
-            Policies::<Narrowed> {
-                cost: Traditional,
-                throttle: NoThrottle,
-                read_disturb: NoRefresh,
-                page_choice: InOrder,
-                coding: Plain,
-                slc_cache: p.slc_cache,
-                victim: Narrow::default(),
-                separation: p.separation,
-                placement: p.placement,
-                wear: p.wear,
-                order: p.order,
-            }
+            let victim = VictimPolicy::Custom(Box::<Narrow>::default());
+            Policies { victim, ..builtin::<Versions>(&set) }
         };
         let drive = run(s, Layouts::new(s.shape.pages_per_block), policies)?;
-        let v = &drive.ftl.policies.victim;
+        let more: Vec<f64> = drive.ftl.policies.victim.counters().iter().map(|c| c.1).collect();
         let (a, n, e) = counts.get();
-        counts.set((a + v.asked as f64, n + v.narrowed as f64, e + v.empty as f64));
+        counts.set((a + more[0], n + more[1], e + more[2]));
         Ok(drive.seen)
     };
     let scenario = |seed| Scenario { full: true, ..Scenario::random(seed, &Needs::PLAIN) };

@@ -4,7 +4,7 @@
 mod schemes;
 mod steps;
 
-use crate::support::{Mix, Plain, Steps, Traditional, host_done, policies_of};
+use crate::support::{Mix, Plain, Steps, Traditional, host_done, policies_with};
 use ftl::{
     Config, Dest, FreePick, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, Next, Pages, Plan, Pool,
     ReadDisturb, Role, State, Step, StreamId, StreamSpec, Watch,
@@ -78,7 +78,7 @@ impl ReadDisturb for Puppet {
 
 /// A drive in a state of the test's choice, and beside it the policy that is asked about it.
 struct Scene {
-    ftl: Ftl<Mix<Traditional, Puppet, Plain>>,
+    ftl: Ftl<Mix<Puppet>>,
     policy: ReadDisturbPolicy,
     /// Host reads of each block, as the policy hears of them.
     reads: Vec<u32>,
@@ -133,7 +133,7 @@ impl Scene {
         policy.attach(&geometry, 36);
         let (reset, reprogrammed) = (Vec::new(), Vec::new());
         let puppet = Puppet { plan: Vec::new(), hold: Hold::Place, hot, reset, reprogrammed };
-        let ftl = Ftl::new(config, policies_of(&set, Traditional, puppet, Plain));
+        let ftl = Ftl::new(config, policies_with(&set, Traditional, puppet, Plain));
         Self { ftl, policy, reads: vec![0; 10] }
     }
 
@@ -244,7 +244,7 @@ impl Scene {
     }
 }
 
-fn view<'a>(ftl: &'a Ftl<Mix<Traditional, Puppet, Plain>>, reads: &'a [u32]) -> FtlView<'a> {
+fn view<'a>(ftl: &'a Ftl<Mix<Puppet>>, reads: &'a [u32]) -> FtlView<'a> {
     FtlView {
         geometry: ftl.geometry(),
         layouts: ftl.array().layouts(),

@@ -154,7 +154,7 @@ fn reads_before_the_run_do_not_count() {
     let (reset, reprogrammed) = (Vec::new(), Vec::new());
     let hot = StreamSpec::REGULAR;
     let puppet = Puppet { plan: Vec::new(), hold: Hold::Place, hot, reset, reprogrammed };
-    s.ftl.begin_run(policies_of(&set, Traditional, puppet, Plain));
+    s.ftl.begin_run(policies_with(&set, Traditional, puppet, Plain));
     assert!(!s.ftl.take_relieved());
     assert_eq!(s.ftl.reads(), [0; 10]);
 }

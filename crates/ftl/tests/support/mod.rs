@@ -8,10 +8,8 @@ mod small;
 mod steps;
 
 pub(crate) use drive::{Drive, Fault, HintsOf, Sabotage, Seen, Taste};
-pub(crate) use policy_types::small_config;
 pub(crate) use policy_types::{
-    InOrder, Mix, NoRefresh, NoThrottle, Plain, Traditional, builtin, of_store, policies_of,
-    policies_over,
+    Mix, NoRefresh, Plain, Traditional, builtin, policies_of, policies_with, small_config,
 };
 pub(crate) use scenario::{
     Checks, Needs, Pattern, Scenario, main_phase, run, sweep, sweep_until, work,

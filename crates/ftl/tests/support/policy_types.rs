@@ -3,31 +3,26 @@
 use ftl::{Coding, Config, Cost, GcMarks, Policies, PolicyTypes, ReadDisturb, Watch, WriteCtx};
 use nand::{Geometry, Layouts, Level, Shape, Store, Versions};
 pub(crate) use policies::coding::plain::Plain;
-pub(crate) use policies::page_choice::in_order::InOrder;
 pub(crate) use policies::read_disturb::none::NoRefresh;
-pub(crate) use policies::throttle::none::NoThrottle;
 use policies::{
-    BuiltinWith, OrderPolicy, PlacementPolicy, PolicySet, SeparationPolicy, SlcCachePolicy,
-    VictimPolicy, WearPolicy,
+    BuiltinWith, CodingPolicy, CostPolicy, OrderPolicy, PageChoicePolicy, PlacementPolicy, PolicySet,
+    ReadDisturbPolicy, SeparationPolicy, SlcCachePolicy, ThrottlePolicy, VictimPolicy, WearPolicy,
 };
 use std::marker::PhantomData;
 
-/// The built-in victim, placement, wear and order policies beside a test's own policies.
-pub(crate) struct Mix<C, R, D, S = Versions>(PhantomData<fn() -> (C, R, D, S)>);
+/// A test's own policy against read disturb, into which the test looks, beside listed and boxed ones.
+///
+/// Each such type compiles the whole FTL once more, so a test that needs only the counts of its policy
+/// takes [`policies_of`].
+pub(crate) struct Mix<R>(PhantomData<fn() -> R>);
 
-impl<C, R, D, S> PolicyTypes for Mix<C, R, D, S>
-where
-    C: Cost + 'static,
-    R: ReadDisturb + 'static,
-    D: Coding + 'static,
-    S: Store + 'static,
-{
-    type Store = S;
-    type Cost = C;
-    type Throttle = NoThrottle;
+impl<R: ReadDisturb + 'static> PolicyTypes for Mix<R> {
+    type Store = Versions;
+    type Cost = CostPolicy;
+    type Throttle = ThrottlePolicy;
     type ReadDisturb = R;
-    type PageChoice = InOrder;
-    type Coding = D;
+    type PageChoice = PageChoicePolicy;
+    type Coding = CodingPolicy;
     type SlcCache = SlcCachePolicy;
     type Victim = VictimPolicy;
     type Separation = SeparationPolicy;
@@ -41,41 +36,35 @@ pub(crate) fn builtin<S: Store + 'static>(set: &PolicySet) -> Policies<BuiltinWi
     set.build_over()
 }
 
-/// The set's victim, placement, wear and order policies beside those given.
-pub(crate) fn policies_of<C, R, D>(
+/// The same with a test's own policies of three families.
+pub(crate) fn policies_of<S: Store + 'static>(
     set: &PolicySet,
-    cost: C,
-    read_disturb: R,
-    coding: D,
-) -> Policies<Mix<C, R, D>>
-where
-    C: Cost + 'static,
-    R: ReadDisturb + 'static,
-    D: Coding + 'static,
-{
-    policies_over(set, cost, read_disturb, coding)
+    cost: impl Cost + 'static,
+    read_disturb: impl ReadDisturb + 'static,
+    coding: impl Coding + 'static,
+) -> Policies<BuiltinWith<S>> {
+    Policies {
+        cost: CostPolicy::Custom(Box::new(cost)),
+        read_disturb: ReadDisturbPolicy::Custom(Box::new(read_disturb)),
+        coding: CodingPolicy::Custom(Box::new(coding)),
+        ..builtin(set)
+    }
 }
 
-/// The same over cells that remember `S`.
-pub(crate) fn policies_over<C, R, D, S>(
+/// The same with a policy against read disturb into which the test looks.
+pub(crate) fn policies_with<R: ReadDisturb + 'static>(
     set: &PolicySet,
-    cost: C,
+    cost: impl Cost + 'static,
     read_disturb: R,
-    coding: D,
-) -> Policies<Mix<C, R, D, S>>
-where
-    C: Cost + 'static,
-    R: ReadDisturb + 'static,
-    D: Coding + 'static,
-    S: Store + 'static,
-{
-    let p = set.build();
+    coding: impl Coding + 'static,
+) -> Policies<Mix<R>> {
+    let p = builtin::<Versions>(set);
     Policies {
-        cost,
-        throttle: NoThrottle,
+        cost: CostPolicy::Custom(Box::new(cost)),
+        throttle: p.throttle,
         read_disturb,
-        page_choice: InOrder,
-        coding,
+        page_choice: p.page_choice,
+        coding: CodingPolicy::Custom(Box::new(coding)),
         slc_cache: p.slc_cache,
         victim: p.victim,
         separation: p.separation,
@@ -83,13 +72,6 @@ where
         wear: p.wear,
         order: p.order,
     }
-}
-
-/// The set's policies over cells of a test's own.
-pub(crate) fn of_store<S: Store + 'static>(
-    set: &PolicySet,
-) -> Policies<Mix<Traditional, NoRefresh, Plain, S>> {
-    policies_over(set, Traditional, NoRefresh, Plain)
 }
 
 /// Cost: everything at the medium level.

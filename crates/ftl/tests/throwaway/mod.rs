@@ -8,15 +8,15 @@ mod rewriter;
 mod twice;
 
 use crate::support::{
-    Fault, Mix, Needs, NoRefresh, Plain, Scenario, Seen, Traditional, policies_of, policies_over,
-    run, sweep,
+    Fault, Needs, NoRefresh, Plain, Scenario, Seen, Traditional, policies_of, run, sweep,
 };
 use ftl::{Coding, Cost, Ftl, Pool, ReadDisturb, State, StreamId, Watch};
 use halved::Halved;
 use kernel::Idx;
 use nand::cells::Bits;
-use nand::{BlockId, Layouts, Mode, Source};
+use nand::{BlockId, Layouts, Mode, Source, Versions};
 use partly::Partly;
+use policies::BuiltinWith;
 use reprogrammed::Reprogrammed;
 use rewriter::Rewriter;
 use std::cell::RefCell;
@@ -53,7 +53,7 @@ impl Acts {
         s: &Scenario,
         layouts: Layouts,
         families: impl Fn() -> (C, R, D),
-        look: impl Fn(&Ftl<Mix<C, R, D>>),
+        look: impl Fn(&Ftl<BuiltinWith<Versions>>),
     ) -> Result<Seen, Fault>
     where
         C: Cost + 'static,
@@ -152,7 +152,7 @@ fn bits_of_both_generations_read_back() {
         let set = s.set();
         let layouts = Twice::two_thirds(s.shape.pages_per_block);
         let drive = run(s, layouts, || {
-            policies_over::<_, _, _, Bits>(&set, Traditional, NoRefresh, Twice::default())
+            policies_of::<Bits>(&set, Traditional, NoRefresh, Twice::default())
         })?;
         Ok(drive.seen)
     };
