@@ -27,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -44,9 +45,13 @@ time of a page operation."""
 AGED_PAGES = 64 << 17
 """The most pages that ageing of a small drive writes: 64 stretches (`precondition.rs`)."""
 SECONDS_AN_AGED_PAGE = 4e-6
-"""Processor time for each of them and for the pages that move for it, which can be forty."""
-HANG = 120
-"""Processor seconds after which a run is ended."""
+"""Processor time for each of them and for `MOVES` pages that move for it."""
+MOVES = 40
+"""Write amplification of most drives is below. That of a policy that passes over the best victims
+can be above."""
+HANG = 600
+"""Processor seconds after which the three runs of a draw are ended: a minute more than twice the
+ageing of a drive whose write amplification is 300."""
 
 Settings = dict[str, Any]
 """Keys of a drive file and their values."""
@@ -731,10 +736,18 @@ def work(result: Result) -> int:
 
 
 def ageing(result: Result) -> float:
-    """Processor seconds that ageing may take before the run; no result has its number of pages."""
-    if result.data["provenance"]["config"]["precondition"]["age"] == "none":
+    """Processor seconds that ageing may take before the run.
+
+    No result has its number of pages. Its write amplification is that of the run, or the one that
+    a warning names.
+    """
+    data = result.data
+    if data["provenance"]["config"]["precondition"]["age"] == "none":
         return 0
-    return SECONDS_AN_AGED_PAGE * AGED_PAGES
+    told = " ".join(each["text"] for each in data["warnings"] if each["code"] == "not-steady")
+    shown = [float(waf) for waf in re.findall(r"it was ([\d.]+) over", told)]
+    most = max(data["waf_pages"] or 0, *shown, MOVES)
+    return SECONDS_AN_AGED_PAGE * AGED_PAGES * most / MOVES
 
 
 def once(draw: Draw, drive: Path, workload: str, cache: str) -> str:
@@ -816,12 +829,18 @@ def inside(draw: Draw, folder: Path) -> Outcome:
     return Outcome("good")
 
 
-def together(draw: Draw, folder: Path) -> tuple[Draw, Outcome]:
-    """Mends the draw, then runs it; where only the workload is refused, mends it once more."""
+def together(
+    draw: Draw, folder: Path, tell: Callable[[Draw], None] = lambda _: None
+) -> tuple[Draw, Outcome]:
+    """Mends the draw, then runs it; where only the workload is refused, mends it once more.
+
+    `tell` hears of what is run before it runs, as a run may not come back.
+    """
     for _ in range(5):
         ready = valid(draw, folder)
         if isinstance(ready, Outcome):
             return draw, ready
+        tell(ready)
         draw, outcome = ready, inside(ready, folder)
         less = mended(draw, outcome.text) if outcome.kind == "refused" else None
         if less is None:
@@ -846,18 +865,20 @@ def attempt(draw: Draw, folder: Path) -> tuple[Draw, Outcome]:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             # A panic of the engine prints itself; the finding has it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            ran, outcome = together(draw, folder)
             with os.fdopen(writer, "w") as pipe:
-                json.dump({"draw": asdict(ran), "kind": outcome.kind, "text": outcome.text}, pipe)
+                tell = partial(print, file=pipe, flush=True)
+                ran, outcome = together(draw, folder, lambda one: tell(json.dumps(asdict(one))))
+                tell(json.dumps(asdict(ran)))
+                tell(json.dumps(asdict(outcome)))
         finally:
             os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as pipe:
-        text = pipe.read()
+        told = [json.loads(line) for line in pipe]
     _, status = os.waitpid(child, 0)
-    if text:
-        told = json.loads(text)
-        return Draw(**told["draw"]), Outcome(told["kind"], told["text"])
+    if told and "kind" in told[-1]:
+        return Draw(**told[-2]), Outcome(**told[-1])
+    draw = Draw(**told[-1]) if told else draw
     ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {status >> 8}"
     return draw, Outcome(
         "ended", f"the process ended with {ended} (over {HANG} s of processor time?)"

@@ -1,4 +1,4 @@
-"""Ten seconds of random drives, and whether `roam.py` finds planted faults."""
+"""Twenty seconds of random drives, and whether `roam.py` finds planted faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import roam
 from floatgate.result.run import Result
 
 HERE = Path(__file__).parent
-SECONDS = 10
+SECONDS = 20
 
 
 def roaming(tmp_path: Path, seconds: float, *more: str) -> subprocess.CompletedProcess[str]:
@@ -157,8 +157,11 @@ def test_a_run_that_takes_too_long_or_too_much_is_ended(
         return roam.Outcome("good", str(len(bytearray(2 * roam.MEMORY))))
 
     monkeypatch.setattr(roam, "HANG", 1)
-    monkeypatch.setattr(roam, "together", endless)
-    assert roam.attempt(roam.draw(1), tmp_path)[1].kind == "ended"
+    monkeypatch.setattr(roam, "inside", endless)
+    asked = roam.draw(910013878)
+    ran, outcome = roam.attempt(asked, tmp_path)
+    assert outcome.kind == "ended"
+    assert ran == roam.valid(asked, tmp_path) != asked, "without what is refused"
     monkeypatch.setattr(roam, "together", greedy)
     assert roam.attempt(roam.draw(1), tmp_path)[1].is_fault
 

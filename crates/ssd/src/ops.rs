@@ -397,9 +397,8 @@ impl Ops {
     }
 
     /// A die reports that these operations have failed, when they are over.
-    #[cfg(test)]
-    pub(crate) fn fail(&mut self, which: impl Fn(&PageOp) -> bool) {
-        let failing = self.slots.iter_mut().filter(|op| which(op));
+    pub(crate) fn fail(&mut self, which: impl Fn(&Operation) -> bool) {
+        let failing = self.slots.iter_mut().filter(|op| !op.turn && which(&op.operation));
         failing.for_each(|op| op.outcome = Outcome::Failed);
     }
 

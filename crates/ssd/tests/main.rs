@@ -19,6 +19,7 @@ mod disturb;
 mod end;
 mod energy;
 mod external;
+mod failures;
 mod fast_forward;
 mod fdp;
 mod figures;

@@ -543,6 +543,35 @@ impl StateCache for Damaged<'_> {
     }
 }
 
+/// A run that writes nothing has no bytes for each page. Ageing collected garbage, whatever the run does.
+#[test]
+fn a_run_without_writes_names_the_write_amplification_of_its_ageing() {
+    let seed = |n: u32| format!("run.seed={n}");
+    let once = |n: u32, memory: &mut Memory| {
+        let own = ["precondition.age=workload", "workload.requests=1", &seed(n)];
+        let drive = cached(&own);
+        run_with(&drive, generator(&drive, "random-write").unwrap(), memory)
+    };
+    let (mut memory, value, n) = (1..20)
+        .map(|n| {
+            let mut memory = Memory::default();
+            let value = once(n, &mut memory);
+            (memory, value, n)
+        })
+        .find(|(_, value, _)| value["waf"].is_null())
+        .expect("one of twenty is a read");
+    assert_eq!(warning(&value, "not-steady"), None);
+    for state in memory.states.values_mut() {
+        let summary: &mut [u8; Preconditioned::BYTES] = state.first_chunk_mut().unwrap();
+        let found = Preconditioned::from_bytes(summary).expect("sound");
+        assert!(found.steady && found.waf > 1.0);
+        *summary = Preconditioned { steady: false, waf: 2.5, ..found }.to_bytes();
+    }
+    let value = once(n, &mut memory);
+    let text = warning(&value, "not-steady").expect("the state was not flat");
+    assert!(text.contains("it was 2.500 over the last stretch"), "{text}");
+}
+
 #[test]
 fn a_damaged_state_is_as_good_as_none() {
     let mut memory = Memory::default();

@@ -31,7 +31,7 @@ pub(crate) struct Steadiness<'a> {
     age: Age,
     whole: Stretch,
     halves: Option<[Stretch; 2]>,
-    /// Bytes of pages that the host's writes took, for each byte that it wrote.
+    /// Bytes of pages that the host's writes took, for each byte that it wrote; 1 where it wrote nothing.
     inflation: f64,
     /// Pages programmed for each that the host wrote, without those that collection moves.
     padded: f64,
@@ -151,7 +151,11 @@ impl<'a> Steadiness<'a> {
             age: if state.aged == 0 { Age::None } else { drive.precondition.age },
             whole: Stretch::of(counts),
             halves: sim.halves(),
-            inflation: (counts.host_pages * size) as f64 / written as f64,
+            inflation: if written == 0 {
+                1.0
+            } else {
+                (counts.host_pages * size) as f64 / written as f64
+            },
             padded: (pages + counts.padding[Source::Host] as f64) / pages,
             remedy: Remedy::of(about, load.map_or(stats.generated, |load| load.requests)),
         }

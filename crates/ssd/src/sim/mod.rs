@@ -18,8 +18,6 @@ mod left;
 mod program_buffer;
 mod read;
 mod take_in;
-#[cfg(test)]
-mod tests;
 mod wait;
 mod watch;
 mod write;
@@ -45,7 +43,7 @@ use crate::record::Sink;
 use crate::server::assert_within;
 use ftl::{Cost, Ftl, HostTag, Lpn, Order, PolicyTypes, Queues, Throttle, Waiting};
 use kernel::{Dur, Idx, Time, TimeSum};
-use nand::PlaneId;
+use nand::{Operation, PlaneId};
 use policies::ArbitrationPolicy;
 use read::JoinedRead;
 use rustc_hash::FxHashSet;
@@ -233,6 +231,13 @@ impl<K: PolicyTypes> Sim<K> {
     pub fn update_handle(&mut self, handle: u8) {
         self.ftl.update_handle(handle, self.clock.now);
         self.start_jobs();
+    }
+
+    /// For tests: a die reports that the operations for which this holds have failed, when they are
+    /// over. It is asked about the operations that wait or run now.
+    #[doc(hidden)]
+    pub fn fail(&mut self, which: impl Fn(&Operation) -> bool) {
+        self.device.ops.fail(which);
     }
 
     /// When the next event in the drive happens, if nothing is pushed before.
