@@ -87,8 +87,8 @@ lint-python:
 verify: ready-to-develop ## Compare with theory and with the papers at full length (long)
 	cargo test -p floatgate-ssd --profile release --features verify
 	$(if $(REAL),cargo test -p floatgate-ssd --profile release --features verify --test main real:: -- --ignored)
-	cargo test --workspace --profile fast --test main -- units:: model:: slc:: separation:: --ignored
-	cargo test --workspace --profile fast --lib throttle:: -- --ignored
+	cargo test --workspace --profile fast --test main -- units:: model:: slc:: separation:: oracle:: agreement:: --ignored
+	cargo test --workspace --profile fast --lib -- throttle:: standin:: --ignored
 	cargo test --workspace --profile fast --features floatgate-live/verify --test main -- power:: served::
 	cargo test -p floatgate-c --profile release --test main -- --include-ignored
 	$(BIN)/pytest -m verify

@@ -68,10 +68,9 @@ def test_the_page_marks_what_was_given(floatgate: Floatgate, found: dict[str, An
 
 
 def test_chips_without_energy_have_a_page() -> None:
-    for name in ("modern-tlc", "modern-qlc"):
-        page = bench_text.page(fg.bench(name, blocks=1, samples=1))
-        assert "Program disturb" in page
-        assert max(map(len, page.splitlines())) <= 80
+    page = bench_text.page(fg.bench("modern-tlc", blocks=1, samples=1))
+    assert "Program disturb" in page
+    assert max(map(len, page.splitlines())) <= 80
 
 
 # ── The reproduction ────────────────────────────────────────────────────────────────────────────

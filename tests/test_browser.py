@@ -34,6 +34,6 @@ def test_a_page_is_not_asked_for_what_the_page_before_asks(tmp_path: Path) -> No
     busy.write_text(f"<title>busy</title><script>{drawn}; {asks}</script>")
     quiet.write_text(f"<title>quiet</title><script>{drawn}</script>")
     with Browser(tmp_path / "browser") as opened:
-        for _ in range(20):
+        for _ in range(8):
             opened.open(busy, 400, dark=False)
             assert opened.open(quiet, 1200, dark=True).requests == [quiet.as_uri()]

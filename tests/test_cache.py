@@ -71,6 +71,7 @@ class Case(NamedTuple):
 
 
 @functools.cache
+@functools.cache
 def drawn(seed: int) -> Case:
     """The random run of this number: every fifth is not aged, every ninth varies one family."""
     dice = random.Random(f"cache {seed}")

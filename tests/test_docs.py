@@ -43,7 +43,7 @@ PAGES = [
 ]
 
 
-LONG = ("lifetime", "enough", "cache-drives")
+LONG = ("lifetime", "enough", "cache-drives", "data-sheet", "slc-cache")
 """Pages whose commands take longer than those of all the others."""
 
 

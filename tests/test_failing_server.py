@@ -109,7 +109,7 @@ def begun(built: Path, tmp_path: Path) -> tuple[Failing, int]:
 def test_a_call_that_fails_loses_nothing_that_was_flushed(built: Path, tmp_path: Path) -> None:
     failing, count = begun(built, tmp_path)
     assert count > 30
-    told = [fails_soundly(tmp_path, failing, at, ERRORS[at % 3]) for at in some(count, 12)]
+    told = [fails_soundly(tmp_path, failing, at, ERRORS[at % 3]) for at in some(count, 6)]
     assert any(told)
 
 

@@ -74,6 +74,7 @@ def test_pages_have_the_flows(floatgate: Floatgate) -> None:
     assert "heavy p99" in done.stdout
 
 
+@pytest.mark.verify
 def test_what_was_measured_comes_out_again() -> None:
     """Every number of docs/measured/flows.md about a heavy and a light tenant."""
     page = (ROOT / "docs" / "measured" / "flows.md").read_text()

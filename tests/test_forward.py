@@ -61,6 +61,7 @@ def test_policies_that_nobody_asks_are_named() -> None:
     assert ran.warnings == []
 
 
+@pytest.mark.verify
 def test_rest_counts_when_it_was() -> None:
     """A drive that idles for half of its life: its mean rest is not the rest of any cycle."""
     hours = 5 * 8760

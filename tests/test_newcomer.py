@@ -114,6 +114,7 @@ def test_a_trace_of_ones_own(look: Command, clone: Path) -> None:
     assert re.search(r"read +1,?500 ", page) or "1.50 k" in page
 
 
+@pytest.mark.verify
 def test_a_policy_of_ones_own_and_a_figure(look: Command, type_in: Command, clone: Path) -> None:
     work = clone.parent / "work"
     made = type_in("floatgate init")

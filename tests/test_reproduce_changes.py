@@ -19,8 +19,6 @@ Plain = Callable[[str, bool], tuple[Path, Rows]]
 
 MUST = ("agcr", "mango", "read-disturb", "ready", "wom")
 """Studies in which some change undoes the reproduced result."""
-QUICKEST = "wom"
-"""The study whose changes are tried by `make test`; the others take minutes."""
 
 
 @pytest.fixture
@@ -72,13 +70,10 @@ def unturned(
             yield *key, after[key].ours
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("name", "change"),
-    [
-        pytest.param(*case, marks=() if case[0] == QUICKEST else pytest.mark.verify)
-        for case in CHANGES
-        if case[1].turns
-    ],
+    [case for case in CHANGES if case[1].turns],
     ids=lambda value: value if isinstance(value, str) else value.name.replace(" ", "-"),
 )
 @pytest.mark.usefixtures("no_pages")

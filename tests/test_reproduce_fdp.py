@@ -10,6 +10,9 @@ from floatgate.reproduce.runner import Reproduction, known
 from floatgate.reproduce.studies import fdp
 from reproduced import quick, rows, sheet
 
+pytestmark = pytest.mark.verify
+"""Its quick form takes 12 s of processor time."""
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:

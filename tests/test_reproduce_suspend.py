@@ -40,6 +40,7 @@ def test_a_meter_outside_the_bounds_has_no_load(meter: Meter, reached: bool) -> 
     assert search.found is None
 
 
+@pytest.mark.verify
 def test_a_meter_is_reached_at_its_load_and_not_below(suspend: Reproduction) -> None:
     """Runs of the drive itself at a load a tenth lower: there the meter shows less."""
     for meter in METERS:
@@ -79,6 +80,7 @@ def below(chip: str, rate: int) -> tuple[dict[str, float], float]:
     return latencies, delay.array + delay.bus
 
 
+@pytest.mark.verify
 def test_every_load_of_the_quick_grid_has_a_row(suspend: Reproduction) -> None:
     (found,) = (s for s in suspend.report.sheets if s.title.startswith("Arrivals at random"))
     loads = {(row[0], int(row[2])) for row in found.rows}

@@ -19,6 +19,7 @@ def shape(picture: bytes) -> tuple[int, int]:
     return width, height
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("browser")
 def test_every_page_is_pictured_and_none_is_cut(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -42,6 +42,7 @@ def test_every_printed_command_runs_there(floatgate: Floatgate, tmp_path: Path) 
         assert done.returncode == 0, (each, done.stderr)
 
 
+@pytest.mark.verify
 def test_the_experiment_shows_something_in_its_corners(
     floatgate: Floatgate, tmp_path: Path
 ) -> None:

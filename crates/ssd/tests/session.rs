@@ -520,7 +520,12 @@ fn difference(at: &str, one: &Value, other: &Value) -> Option<String> {
 #[test]
 fn every_policy_of_every_family_serves_a_session_as_a_run() {
     let (mut families, mut waited, mut inside) = (BTreeSet::new(), 0, 0);
+    // `make test` takes the first of each family and every third of all.
+    let mut seen = BTreeSet::new();
     for (number, policy) in policies::all().enumerate() {
+        if !seen.insert(policy.family.name()) && number % 3 > 0 && cfg!(not(feature = "verify")) {
+            continue;
+        }
         let name = format!("{}={}", policy.family.name(), policy.name);
         let Some((drive, flows)) = drawn(number as u32) else {
             let knows = ["cost=oracle", "separation=death-time"];
@@ -554,7 +559,8 @@ fn every_policy_of_every_family_serves_a_session_as_a_run() {
         assert_eq!(difference("", &bare(twice.clone()), &bare(again.clone())), None, "{name}");
     }
     assert_eq!(families.len(), Family::ALL.len(), "{families:?}");
-    assert!(waited >= 5 && inside > 0, "{waited} {inside}");
+    let least = if cfg!(feature = "verify") { 5 } else { 2 };
+    assert!(waited >= least && inside > 0, "{waited} {inside}");
 }
 
 /// A drive that does something by itself is told with a flush that no more comes; one that does nothing

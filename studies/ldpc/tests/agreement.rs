@@ -39,6 +39,7 @@ fn lanes_decode_as_one_check_after_the_other() {
 }
 
 #[test]
+#[ignore = "slow: run by `make verify`"]
 fn bytes_lose_little_and_the_sum_product_rule_gains_little() {
     let code = Code::build(SMALL, 1);
     let frames = 120;

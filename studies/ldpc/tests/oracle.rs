@@ -87,6 +87,7 @@ fn failures(theirs: LDPCCode, rber: f64, sensings: u32, frames: u64) -> [u64; 4]
 }
 
 #[test]
+#[ignore = "slow: run by `make verify`"]
 fn our_failure_rates_are_those_of_the_oracle() {
     // Codes of rate 1/2 and 4/5 at error rates where some tenth of the frames fail.
     let cases = [

@@ -745,6 +745,7 @@ fn idle_periods_at_once_are_what_the_single_ones_are() {
 /// Five years in milliseconds are 1.6 * 10^11 epochs: with 2,000 writes among them this ends, also where
 /// each write is worth a million epochs.
 #[test]
+#[ignore = "slow: run by `make verify`"]
 fn five_years_of_milliseconds_are_passed_over() {
     const YEARS: u64 = 5 * 365 * 86_400_000;
     for enforcement in [Enforcement::Pessimistic, Enforcement::Optimistic] {

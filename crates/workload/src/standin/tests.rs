@@ -112,6 +112,7 @@ fn created_pages_take_the_share_of_the_reads_that_is_asked_for() {
 /// READY's Figure 4 of exchange is met, by a stand-in and not only by the fit. A trace without such
 /// a figure keeps the assumed demand, and says so.
 #[test]
+#[ignore = "slow: run by `make verify`"]
 fn coarse_bursts_are_fitted_where_a_figure_says_how_even_demand_is() {
     let exchange = profile("msps:exchange");
     assert!((coarse::alike(&exchange.bursts, 86_400.0) - 0.85).abs() < 0.01);
