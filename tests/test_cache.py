@@ -71,7 +71,6 @@ class Case(NamedTuple):
 
 
 @functools.cache
-@functools.cache
 def drawn(seed: int) -> Case:
     """The random run of this number: every fifth is not aged, every ninth varies one family."""
     dice = random.Random(f"cache {seed}")
@@ -108,8 +107,10 @@ def drawn(seed: int) -> Case:
         if bits == 2 and dice.random() < 0.5:
             settings["pages.order"] = "shadow"
         policies = {name: dice.choice(members(name)) for name in FAMILIES}
-        if family != "slc-cache" and dice.random() < 0.8:
-            policies["slc-cache"] = "none"  # It goes with few others.
+        # These go with few others.
+        for name, plain in (("slc-cache", "none"), ("page-choice", "in-order"), ("coding", "plain")):
+            if family != name and dice.random() < 0.8:
+                policies[name] = plain
         other = dice.choice([p for p in members(family) if p != policies[family]])
         case = Case(dice.choice(PATTERNS), settings, policies, family, other)
         try:

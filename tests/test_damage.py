@@ -30,7 +30,7 @@ def test_damaged_results_are_shown_or_refused(whole: Path, tmp_path: Path, seeds
         wrong = {name: answer for name, answer in said.items() if not isinstance(answer, str)}
         assert not wrong, f"seed {seed}: {said['damage']}: {wrong}"
         answers += [said[name] for name in damage.READERS]
-    assert answers.count("refused") >= 20
+    assert answers.count("refused") >= len(seeds)
     assert answers.count("shown") >= 5, "the damage is so great that nothing is tried"
 
 

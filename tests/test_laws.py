@@ -89,7 +89,7 @@ def test_no_page_is_held_back_longer_than_the_longest(iops: int, floatgate: Floa
     done = floatgate(
         "lifetime", "agcr", "random-write", "--target", "5y", "--json",
         "--set", "geometry.channels=1", "--set", "geometry.chips-per-channel=2",
-        "--set", "workload.requests=100000",
+        "--set", "workload.requests=40000",
         "--set", f"workload.arrivals={{ constant = {{ iops = {iops} }} }}",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -229,7 +229,7 @@ def test_several_runs_say_at_once_what_they_do_and_end_when_they_do(
 
 def test_a_comparison_tells_which_drives_are_still_made_ready() -> None:
     heard: list[Standing] = []
-    big = {"geometry.blocks-per-plane": 256, "workload.requests": 2_000}
+    big = {"geometry.blocks-per-plane": 128, "workload.requests": 2_000}
     floatgate.compare(
         "agcr", "zipf", seed=[1, 2], workers=1, set=big, steady=True, progress=heard.append
     )

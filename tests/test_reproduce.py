@@ -549,6 +549,7 @@ def test_the_formulas_of_choices(choices: int, pages: int, value: float) -> None
     assert gc_laws.best_of(3000, 0.85, 32) == pytest.approx(gc_laws.greedy(0.85, 32), rel=1e-3)
 
 
+@pytest.mark.verify
 def test_the_laws_hold(tmp_path: Path, pages: list[Report]) -> None:
     made = reproduce("gc-laws", quick=True, out=tmp_path)
     assert made.missed == []

@@ -29,6 +29,7 @@ def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
     listed = json.loads((folder / "sweep.json").read_text())["runs"]
     planned = experiment.planned()
     measured = json.loads((folder / MEASURED).read_text())
+    lacks: dict[tuple[Path, int], list[str]] = {}
     for row in (row for table in made.report.tables for row in table.rows):
         if row.ours is not None and not row.runs and not row.by:
             yield f"{row.what}: nobody knows what measured it"
@@ -49,8 +50,10 @@ def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
                 if not path.exists():
                     yield f"{row.what}: there is no result of {names}"
                     continue
-                lacking = _lacking(json.loads(path.read_text()), plans[0].part)
-                yield from (f"{row.what}: {lack} of {names}" for lack in lacking)
+                pair = path, id(plans[0])
+                if pair not in lacks:
+                    lacks[pair] = list(_lacking(json.loads(path.read_text()), plans[0].part))
+                yield from (f"{row.what}: {lack} of {names}" for lack in lacks[pair])
 
 
 def unlike(row: Finding, measured: Sequence[Mapping[str, Any]]) -> Iterator[str]:

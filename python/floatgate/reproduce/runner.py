@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +48,11 @@ class Reproduction(NamedTuple):
 
 def known() -> dict[str, Experiment]:
     """The included experiments, by name."""
+    return dict(_read())
+
+
+@cache
+def _read() -> dict[str, Experiment]:
     found = {}
     for folder in resources.files("floatgate.reproduce.studies").iterdir():
         file = folder / FILE

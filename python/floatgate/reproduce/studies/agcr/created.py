@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -88,6 +88,14 @@ def requests(share: float, seed: int) -> Iterator[Request]:
             made += 1
 
 
+@cache
+def _trace(share: float, seed: int) -> str:
+    """The same as the text of a trace."""
+    return "".join(
+        f"{each.at_ns} 0 {8 * each.page} 8 {int(each.is_read)}\n" for each in requests(share, seed)
+    )
+
+
 def label(share: float, seed: int) -> str:
     """The name of such a workload in its runs."""
     return f"generator, q = {share:g}, seed {seed}"
@@ -107,12 +115,7 @@ def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment
         for name in cases.keys() & set(workloads or ()):
             share, seed = cases[name]
             path = place / f"created-{share:g}-{seed}.trace"
-            path.write_text(
-                "".join(
-                    f"{each.at_ns} 0 {8 * each.page} 8 {int(each.is_read)}\n"
-                    for each in requests(share, seed)
-                )
-            )
+            path.write_text(_trace(share, seed))
             workloads[name] = str(path.resolve())
         if KEY in block.get("set", {}):
             own = [
