@@ -108,7 +108,11 @@ def drawn(seed: int) -> Case:
             settings["pages.order"] = "shadow"
         policies = {name: dice.choice(members(name)) for name in FAMILIES}
         # These go with few others.
-        for name, plain in (("slc-cache", "none"), ("page-choice", "in-order"), ("coding", "plain")):
+        for name, plain in (
+            ("slc-cache", "none"),
+            ("page-choice", "in-order"),
+            ("coding", "plain"),
+        ):
             if family != name and dice.random() < 0.8:
                 policies[name] = plain
         other = dice.choice([p for p in members(family) if p != policies[family]])
