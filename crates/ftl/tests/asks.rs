@@ -1,7 +1,9 @@
 //! When policies are asked, and the fate of their plans: by hand, on one plane of eight blocks of
 //! four pages.
 
-use crate::support::{Mix, Plain, SMALL, Steps, Traditional, host_done, policies_with, small_config};
+use crate::support::{
+    Mix, Plain, SMALL, Steps, Traditional, host_done, policies_with, small_config,
+};
 use ftl::{
     Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, HostTag, Interests, JobId, Lpn, Next,
     NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Waiting,

@@ -5,8 +5,8 @@ use crate::support::{
     Drive, Fault, Needs, Plain, Scenario, Seen, Traditional, builtin, policies_of, run, sweep,
 };
 use ftl::{
-    Dest, FreePick, Ftl, FtlView, GcMarks, Interests, Pages, Plan, PlaneView, Policies,
-    Pool, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Victim, Watch,
+    Dest, FreePick, Ftl, FtlView, GcMarks, Interests, Pages, Plan, PlaneView, Policies, Pool,
+    ReadDisturb, Role, State, Step, StreamId, StreamSpec, Victim, Watch,
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Source, Tag, Versions};

@@ -5,8 +5,9 @@ use nand::{Geometry, Layouts, Level, Shape, Store, Versions};
 pub(crate) use policies::coding::plain::Plain;
 pub(crate) use policies::read_disturb::none::NoRefresh;
 use policies::{
-    BuiltinWith, CodingPolicy, CostPolicy, OrderPolicy, PageChoicePolicy, PlacementPolicy, PolicySet,
-    ReadDisturbPolicy, SeparationPolicy, SlcCachePolicy, ThrottlePolicy, VictimPolicy, WearPolicy,
+    BuiltinWith, CodingPolicy, CostPolicy, OrderPolicy, PageChoicePolicy, PlacementPolicy,
+    PolicySet, ReadDisturbPolicy, SeparationPolicy, SlcCachePolicy, ThrottlePolicy, VictimPolicy,
+    WearPolicy,
 };
 use std::marker::PhantomData;
 
