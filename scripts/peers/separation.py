@@ -7,6 +7,9 @@ You fetch and build the other simulators yourself; they are not part of the proj
 `SSDIQ` is the program of SSD-iq's `sim`, `SEPBIT` the folder in which `mvn package` built SepBIT's
 simulator. floatgate gets their rules: one plane, the same list of writes, and the same trigger,
 victim and capacity. Equal rules give equal numbers. That is not evidence about the schemes.
+
+Rules leave choices open. A plain loop with the choices of SepBIT's simulator has to give its number
+in every row, and with the choices of floatgate that of floatgate.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +33,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 import floatgate
-from floatgate.policy import Plane, Random, Victim
 from peers import plain
 
 Pages = NDArray[np.int64]
 
 PAGE = 4096
 LIMIT = 0.01
-"""Write amplification may differ by this share, beyond what the choices of `plain` explain."""
+"""The write amplification of SSD-iq's simulator and floatgate may differ by this share. For rows of
+SepBIT's simulator beyond it, each choice is changed alone."""
+
+PRINTED = 1e-6
+"""SepBIT's simulator prints six decimals."""
+EQUAL = 1e-9
+"""The loop and floatgate may differ by this share."""
 
 ONE_PLANE: dict[str, Any] = {
     "geometry.channels": 1,
@@ -153,7 +162,7 @@ class SepBIT:
         return float(found[1])
 
 
-def by_garbage(separation: str, victim: str | Victim, pages: Pages, slots: int) -> float:
+def by_garbage(separation: str, victim: str, pages: Pages, slots: int) -> float:
     """The write amplification of floatgate where garbage is the trigger and space does not end.
 
     Writes are far apart, so collection is done before the next one comes.
@@ -167,7 +176,7 @@ def by_garbage(separation: str, victim: str | Victim, pages: Pages, slots: int) 
         ).write_parquet(path)
         settings = ONE_PLANE | {
             "geometry.pages-per-block": slots,
-            "geometry.blocks-per-plane": 3 * -(-count // slots) + 32,
+            "geometry.blocks-per-plane": plain.segments(count, slots),
             "ftl.logical-capacity": f"{count * PAGE}B",
             "ftl.spare-factor": None,
             "ftl.gc.trigger": f"{{ garbage = {GARBAGE} }}",
@@ -176,21 +185,6 @@ def by_garbage(separation: str, victim: str | Victim, pages: Pages, slots: int) 
         }
         policy = {"separation": separation, "victim": victim}
         return float(_run(settings, path, policy)["waf_pages"])
-
-
-class Oldest(Victim):
-    """Greedy or cost-benefit victims as in the plain loop; among equals, the first completed."""
-
-    def __init__(self, by_age: bool) -> None:
-        self.by_age = by_age
-
-    def choose(self, plane: Plane, demand: str, random: Random) -> int:
-        """The number of the victim."""
-        worth = plane.gain.astype(float)
-        if self.by_age:
-            with np.errstate(divide="ignore"):
-                worth = worth / plane.valid * np.sqrt(plane.age + 1)
-        return int(plane.blocks[np.lexsort((plane.age, worth))[-1]])
 
 
 def _run(settings: dict[str, Any], workload: str | Path, policy: dict[str, Any]) -> Any:
@@ -253,65 +247,87 @@ def shared_waf(workload: str, more: dict[str, Any]) -> float:
 # ── The table ───────────────────────────────────────────────────────────────────────────────────
 
 
-EQUAL = 0.001
-"""With every choice equal, the loop and floatgate may differ by this share."""
+HEADS = (
+    "rules, workload, scheme",
+    "theirs",
+    "loop, their choices",
+    "floatgate",
+    "loop, floatgate's choices",
+    "difference",
+)
+
+Loops = tuple[float, float]
+"""The write amplification of the loop with the choices of SepBIT's simulator, and of floatgate."""
 
 
-def compared(
-    row: str,
-    theirs: float,
-    ours: float,
-    explain: Callable[[], tuple[Sequence[float], Sequence[float]]] = lambda: ((), ()),
-) -> bool:
-    """Prints a row; whether both agree, or differ by no more than their free choices.
-
-    `explain` gives the write amplification of plain loops under each of these choices, and that of
-    the loop and of floatgate with every choice equal. A difference is explained if the loops reach
-    the other simulator's number, and if the loop and floatgate agree with equal choices.
-    """
+def compared(row: str, theirs: float, ours: float, loops: Loops | None = None) -> bool:
+    """Prints a row; whether all is as it has to be."""
     differ = ours / theirs - 1
-    line, agree = f"| {row} | {theirs:.3f} | {ours:.3f} | {differ:+.2%} |", abs(differ) <= LIMIT
-    if agree:
-        line += "  |  |"
-    else:
-        loops, equal = explain()
-        if loops:
-            least, most = min(loops), max(loops)
-            same = max(equal) <= min(equal) * (1 + EQUAL)
-            agree = same and least * (1 - LIMIT) <= theirs <= most * (1 + LIMIT)
-            line += f" {least:.3f} to {most:.3f} | {' and '.join(f'{waf:.5f}' for waf in equal)} |"
-        else:
-            line += "  |  |"
-    print(line, flush=True)
+    if loops is None:
+        print(f"| {row} | {theirs:.3f} |  | {ours:.3f} |  | {differ:+.2%} |", flush=True)
+        return abs(differ) <= LIMIT
+    numbers = " | ".join(f"{waf:.6f}" for waf in (theirs, loops[0], ours, loops[1]))
+    print(f"| {row} | {numbers} | {differ:+.2%} |", flush=True)
+    return abs(loops[0] - theirs) <= PRINTED and abs(loops[1] / ours - 1) <= EQUAL
+
+
+def looped(pages: Pages, slots: int, scheme: str, victim: str) -> Loops:
+    """What `compared` needs of a plain loop."""
+    theirs, ours = (
+        plain.waf(pages.tolist(), slots, scheme, victim, GARBAGE, choices)
+        for choices in (plain.SEPBITS, plain.FLOATGATES)
+    )
+    return theirs, ours
+
+
+def alone(pages: Pages, slots: int, scheme: str, victim: str) -> list[float]:
+    """The write amplification of loops that have one choice of floatgate each."""
+    ours = vars(plain.FLOATGATES)
+    return [
+        plain.waf(
+            pages.tolist(), slots, scheme, victim, GARBAGE,
+            replace(plain.SEPBITS, **{each.name: ours[each.name]}),
+        )
+        for each in fields(plain.Choices)
+    ]  # fmt: skip
+
+
+def head(*names: str) -> None:
+    """Prints the head of a table."""
+    print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}", flush=True)
+
+
+def with_ssdiq(program: Path, limit: float) -> list[bool]:
+    """The rows of SSD-iq's simulator."""
+    return [
+        compared(
+            f"SSD-iq, {name}, shared",
+            ssdiq_waf(program, pattern, limit),
+            shared_waf(workload, more),
+        )
+        for name, pattern, workload, more in PATTERNS
+    ]
+
+
+def with_sepbit(peer: SepBIT, lists: Iterator[tuple[str, Pages]]) -> list[bool]:
+    """The rows of SepBIT's simulator, and what each choice does alone where the rows differ."""
+    agree, far = [], []
+    for name, pages in lists:
+        slots = max(1, (int(pages.max()) + 1) // SEGMENTS)
+        for victim, our_victim in VICTIMS:
+            for scheme, classes, separation in SCHEMES:
+                theirs = peer.waf(scheme, classes, victim, pages, slots)
+                ours = by_garbage(separation, our_victim, pages, slots)
+                loops = looped(pages, slots, scheme, victim)
+                agree.append(compared(f"SepBIT, {name}, {scheme}, {victim}", theirs, ours, loops))
+                if abs(ours / theirs - 1) > LIMIT:
+                    wafs = [ours, *alone(pages, slots, scheme, victim)]
+                    shares = " | ".join(f"{waf / theirs - 1:+.2%}" for waf in wafs)
+                    far.append(f"| {name}, {scheme}, {victim} | {shares} |")
+    print()
+    head("one choice as in floatgate", "all", *(each.name for each in fields(plain.Choices)))
+    print("\n".join(far), flush=True)
     return agree
-
-
-STARTS = 9
-"""Places in a repeated recording at which a loop begins."""
-
-
-def loops(
-    pages: Pages, slots: int, scheme: str, separation: str, victim: str, *, repeated: bool
-) -> tuple[Sequence[float], Sequence[float]]:
-    """The write amplification of plain loops, and of the loop and floatgate with equal choices.
-
-    One other choice changes all that follows in a repeated recording, so the loops also begin at
-    other places in it.
-    """
-    found = plain.spread(pages.tolist(), slots, scheme, victim, GARBAGE)
-    by_age = victim == "CostBenefit"
-    age = "age in segments" if by_age else ""
-    equal = found[f"{age}, oldest, before the write".removeprefix(", ")]
-    every = [*found.values()]
-    for start in range(1, STARTS if repeated else 1):
-        rolled = np.roll(pages, -start * len(pages) // STARTS)
-        worth = plain.VICTIMS[victim][age]
-        count = int(pages.max()) + 1
-        store = plain.Store(count, slots, scheme, GARBAGE, worth, "oldest", plain.LOOKS[1])
-        for page in rolled.tolist():
-            store.write(page)
-        every.append(store.programs / len(rolled))
-    return every, [equal, by_garbage(separation, Oldest(by_age), pages, slots)]
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -320,47 +336,30 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--ssdiq", default="", help="the program of SSD-iq's simulator")
     parser.add_argument("--sepbit", default="", help="the folder of SepBIT's simulator")
     parser.add_argument("--traces", default="", help="folders of real traces, with : between them")
-    parser.add_argument("--pages", type=int, default=40_000, help="of the made-up lists")
+    parser.add_argument("--pages", type=int, default=20_000, help="of the made-up lists")
     parser.add_argument("--passes", type=int, default=10, help="writes for each page")
     parser.add_argument("--limit", type=float, default=1800, help="seconds of a run")
     asked = parser.parse_args(words)
     if not (asked.ssdiq or asked.sepbit):
         parser.error("nobody to compare with: give SSDIQ=program or SEPBIT=folder, which you built")
     agree = []
-    heads = ("rules, workload, scheme", "theirs", "floatgate", "difference", "plain loops")
-    print(f"| {' | '.join(heads)} | equal choices |\n|{'---|' * 6}")
+    head(*HEADS)
     try:
         if asked.ssdiq:
             program = Path(asked.ssdiq).expanduser().resolve()
             if shutil.which(program) is None:
                 parser.error(f"{asked.ssdiq}: there is no such program")
-            for name, pattern, workload, more in PATTERNS:
-                theirs = ssdiq_waf(program, pattern, asked.limit)
-                agree.append(
-                    compared(f"SSD-iq, {name}, shared", theirs, shared_waf(workload, more))
-                )
+            agree += with_ssdiq(program, asked.limit)
         if asked.sepbit:
             folder = Path(asked.sepbit).expanduser().resolve()
             if not (folder / "target" / "classes").is_dir():
                 parser.error(
                     f"{asked.sepbit}: there is no `target/classes`; run `mvn package` there"
                 )
+            folders = [Path(each) for each in asked.traces.split(":") if each]
+            lists = chain(made_up(asked.pages, asked.passes), recorded_lists(folders))
             with tempfile.TemporaryDirectory(prefix="floatgate-peers-") as scratch:
-                peer = SepBIT(folder, Path(scratch), asked.limit)
-                folders = [Path(each) for each in asked.traces.split(":") if each]
-                made, found = made_up(asked.pages, asked.passes), recorded_lists(folders)
-                lists = [(*each, False) for each in made] + [(*each, True) for each in found]
-                for name, pages, repeated in lists:
-                    slots = max(1, (int(pages.max()) + 1) // SEGMENTS)
-                    for victim, our_victim in VICTIMS:
-                        for scheme, classes, separation in SCHEMES:
-                            theirs = peer.waf(scheme, classes, victim, pages, slots)
-                            waf = by_garbage(separation, our_victim, pages, slots)
-                            row = f"SepBIT, {name}, {scheme}, {victim}"
-                            explain = partial(
-                                loops, pages, slots, scheme, separation, victim, repeated=repeated
-                            )
-                            agree.append(compared(row, theirs, waf, explain))
+                agree += with_sepbit(SepBIT(folder, Path(scratch), asked.limit), lists)
     except FailedError as error:
         print(f"separation: {error}", file=sys.stderr)
         return 1
