@@ -167,8 +167,11 @@ def test_plain_loops_move_nothing_in_order_and_little_at_random(choices: plain.C
 
 
 def collected(pages: int, choices: plain.Choices, writes: int) -> dict[int, int]:
-    """Which segment each write collects. A segment has one page, so its number is that of its
-    write. Every page is written, and then the first one again and again."""
+    """The number of the segment that each write collects, if any.
+
+    A segment has one page, so its number is that of its write. Every page is written, and then the
+    first one again and again.
+    """
     store = plain.Store(pages, 1, "NoSep", "Greedy", 0.5, choices)
     found = {}
     for write in range(writes):

@@ -15,26 +15,30 @@ from math import inf, sqrt
 
 @dataclass(frozen=True)
 class Choices:
-    """What equal rules leave open."""
+    """Choices that equal rules leave open."""
 
     look: str
-    """When the share of garbage is compared with its limit: with the page that a write has just
-    made invalid, or without it, when the write gets its place."""
+    """The share of garbage is compared with its limit after a write, or when the write gets its
+    place. The page that it replaces is still valid then."""
     age: str
-    """What cost-benefit counts since the last page of a segment: writes of the host, or segments
-    that were completed, this one with them."""
+    """Cost-benefit counts age in writes of the host since the last page of a segment, or in
+    segments that were completed since then, this one with them."""
     rounding: str
-    """What cost-benefit computes first. It decides between two whose worth differs by rounding."""
+    """Cost-benefit multiplies in one order or another. It matters for two whose worth differs by
+    rounding only."""
     tie: str
-    """Which victim goes first of those of equal worth."""
+    """Victims of equal worth go by address. Or they go by their places in a hash table of numbers,
+    which segments get as they are opened, and by number in one place. The table begins with 16
+    places and doubles when more than three quarters of it are taken."""
     opening: str
-    """When a segment is opened."""
+    """A segment is opened when the one before it is full, or with its first page."""
     threshold: str
-    """The mean lifetime in `SepBIT`, in writes of the host."""
+    """The mean lifetime in `SepBIT`, in writes of the host, is rounded down or not."""
     oldest: str
-    """Whether `SepBIT` knows the lifetime of the oldest write in its queue."""
+    """The lifetime of the oldest write in the queue of `SepBIT` is known or not."""
     bound: str
-    """What bounds that queue, beside the threshold."""
+    """That queue is bounded by the number of valid pages, beside the threshold, or is not. Invalid
+    pages of open segments count as valid there."""
 
 
 SEPBITS = Choices(
@@ -144,14 +148,16 @@ class Store:
     def write(self, page: int) -> None:
         """The host writes a page."""
         self._clock += 1
-        before = self._is_due(1)
+        due = self._is_due(1)
         old = self._at[page]
         if old is not None:
             self._valid[old[0]] -= 1
             self._garbage += old[0] in self.closed
         self._put(page, self._class_of_host(page))
         self._written[page] = self._clock
-        if before if self._choices.look == "before the write" else self._is_due(0):
+        if self._choices.look == "after the write":
+            due = self._is_due(0)
+        if due:
             self._collect()
 
     def _held(self) -> int:
@@ -165,7 +171,7 @@ class Store:
 
     def _class_of_host(self, page: int) -> int:
         if self._scheme == "SepBIT":
-            # What is invalid in open segments is not known yet.
+            # Garbage in open segments does not count yet.
             return self._inferred.of_host(page, self._clock, self._held() - self._garbage)
         at = self._at[page]
         if at is None or self._scheme != "DAC":

@@ -272,7 +272,7 @@ def compared(row: str, theirs: float, ours: float, loops: Loops | None = None) -
 
 
 def looped(pages: Pages, slots: int, scheme: str, victim: str) -> Loops:
-    """What `compared` needs of a plain loop."""
+    """The write amplification of the loop with the choices of either side."""
     theirs, ours = (
         plain.waf(pages.tolist(), slots, scheme, victim, GARBAGE, choices)
         for choices in (plain.SEPBITS, plain.FLOATGATES)
