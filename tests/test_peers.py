@@ -255,7 +255,7 @@ def test_the_comparison_fails_if_a_loop_differs_from_its_simulator(
     def by_garbage(separated: str, victim: str, pages: Any, slots: int) -> float:
         return loop("ours", names[separated], victims[victim], pages, slots)
 
-    ((name, pages), *_) = separation.made_up(400, 3)
+    ((name, pages), *_) = separation.made_up(400, 2)
     monkeypatch.setattr(separation, "SepBIT", Peer)
     monkeypatch.setattr(separation, "by_garbage", by_garbage)
     monkeypatch.setattr(separation, "SEGMENTS", 20)

@@ -322,8 +322,9 @@ def with_sepbit(peer: SepBIT, lists: Iterator[tuple[str, Pages]]) -> list[bool]:
                 agree.append(compared(f"SepBIT, {name}, {scheme}, {victim}", theirs, ours, loops))
                 if abs(ours / theirs - 1) > LIMIT:
                     wafs = [ours, *alone(pages, slots, scheme, victim)]
-                    shares = " | ".join(f"{waf / theirs - 1:+.2%}" for waf in wafs)
-                    far.append(f"| {name}, {scheme}, {victim} | {shares} |")
+                    # A choice that changes nothing has an empty place.
+                    shares = [f"{waf / loops[0] - 1:+.2%}" * (waf != loops[0]) for waf in wafs]
+                    far.append(f"| {name}, {scheme}, {victim} | {' | '.join(shares)} |")
     print()
     head("one choice as in floatgate", "all", *(each.name for each in fields(plain.Choices)))
     print("\n".join(far), flush=True)
