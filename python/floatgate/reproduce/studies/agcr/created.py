@@ -90,7 +90,7 @@ def requests(share: float, seed: int) -> Iterator[Request]:
 
 @cache
 def _trace(share: float, seed: int) -> str:
-    """The same as the text of a trace."""
+    """The same as the text of a trace; the checks of a study take it again."""
     return "".join(
         f"{each.at_ns} 0 {8 * each.page} 8 {int(each.is_read)}\n" for each in requests(share, seed)
     )
