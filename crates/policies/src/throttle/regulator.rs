@@ -297,11 +297,9 @@ impl Regulator {
     /// the other: nothing is expected or to be selected. Only counts change, and the last epoch's
     /// gift to the next follows from the time of that.
     fn pass_quiet(&mut self, until: u64, at: f64) {
-        // Long delays can hold the instant without delays below the end of the second window.
-        let selects = !self.selected && self.rules.selects && self.windows.completes_two(at);
-        let settled = !selects && self.ended.len() >= self.kept;
         let expects = self.epoch.predicted != Some(0.0) || self.epoch.delay > 0.0;
-        if !settled || expects || self.recent.iter().any(|bytes| *bytes > 0.0) {
+        let keeps = self.ended.len() < self.kept;
+        if keeps || expects || self.recent.iter().any(|bytes| *bytes > 0.0) {
             return;
         }
         let whole = (until.min(self.rules.target) - self.now) / self.length;
@@ -312,7 +310,7 @@ impl Regulator {
         } else {
             u64::MAX
         };
-        let passed = whole.saturating_sub(1).min(most);
+        let passed = whole.saturating_sub(1).min(most).min(self.unselected(until, at));
         if passed == 0 {
             return;
         }
@@ -342,6 +340,19 @@ impl Regulator {
         let owing = ((self.debt - self.epoch.capacity()) / self.paid) as u64;
         let epochs = owing.saturating_sub(1).min(self.now / self.length / 256);
         if epochs > MANY_EPOCHS { epochs } else { 0 }
+    }
+
+    /// Epochs from now on, at least, until the first length is selected, which is when two windows are
+    /// complete. Long delays can hold the instant without delays below that for years. The periods
+    /// before `until`, whose end is `at` without delays, have the same delays.
+    fn unselected(&self, until: u64, at: f64) -> u64 {
+        if self.selected || !self.rules.selects {
+            return u64::MAX;
+        }
+        let from = at - (until - self.now) as f64 * self.rules.period;
+        let epoch = self.length as f64 * self.rules.period;
+        // The last two are counted one by one, as instants are rounded.
+        (((self.windows.completes_two() - from) / epoch) as u64).saturating_sub(2)
     }
 
     /// Periods, after the current one, until something may be programmed again. `left` is the

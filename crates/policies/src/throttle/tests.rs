@@ -721,16 +721,19 @@ fn idle_periods_at_once_are_what_the_single_ones_are() {
         let mut at_once = Regulator::new(rules, RatedCells::new(1.0, recovery), 400.0 * MB, 4096.0);
         at_once.keep_epochs(one_of(3) as usize * 20);
         let mut singly = at_once.clone();
-        let mut now = 0;
+        // Delays hold the instant without delays back.
+        let (mut now, mut held) = (0, 0);
         while now < 45_000 {
             let bytes = f64::from(one_of(5) * one_of(5)) * 4096.0;
             let idle = u64::from([1, 2, 30, 5_000][one_of(4) as usize] + one_of(9));
             for r in [&mut at_once, &mut singly] {
-                r.demand(now as f64, bytes);
+                r.demand((now - held) as f64, bytes);
                 r.spend(bytes, bytes / 4096.0);
             }
-            at_once.skip(idle, (now + idle) as f64);
-            (0..idle).for_each(|i| singly.next((now + i + 1) as f64));
+            held += if one_of(2) > 0 { idle - u64::from(one_of(3)).min(idle) } else { 0 };
+            let at = |period: u64| period as f64 - held as f64;
+            at_once.skip(idle, at(now + idle));
+            (0..idle).for_each(|i| singly.next(at(now + i + 1)));
             now += idle;
             long += u64::from(idle > 1000);
             if now < rules.target {
@@ -778,6 +781,13 @@ fn years_pass_while_no_window_is_complete() {
         r.skip(10, at + 1e-2);
         assert_eq!(r.tally().selections, 1);
     }
+    // Two are complete near the end of years in which delays held the instant back.
+    let rules = Rules { selects: true, period: 1e-3, window: 1, ..rules(YEAR) };
+    let mut r = regulator(rules, 4e12);
+    r.spend(4096.0, 1.0);
+    r.demand(0.0, 4096.0);
+    r.skip(YEAR / 2, 2.5e-3);
+    assert_eq!((r.tally().epochs, r.tally().selections), (YEAR / 2, 1));
 }
 
 /// A debt of a million epochs is paid in the same time, whether or not they are counted one by one.

@@ -86,10 +86,13 @@ impl Windows {
         self.current = 0.0;
     }
 
-    /// Whether two windows are complete at an instant, in seconds.
-    pub fn completes_two(&self, at: f64) -> bool {
-        let missing = 2_usize.saturating_sub(self.complete.len());
-        missing == 0 || at >= self.current_end + self.length * (missing - 1) as f64
+    /// The instant at which two windows are complete, in seconds. It has passed if they are.
+    pub fn completes_two(&self) -> f64 {
+        match self.complete.len() {
+            0 => self.current_end + self.length,
+            1 => self.current_end,
+            _ => f64::NEG_INFINITY,
+        }
     }
 
     /// Complete windows that are remembered.
