@@ -73,8 +73,6 @@ lint-rust:
 	cargo fmt --all --check
 	rustfmt --check $(shell find crates/policies/src crates/workload/src crates/ssd/src/result -name '*.rs')
 	cargo clippy --workspace --all-targets --features floatgate-ssd/bench,floatgate-ldpc/bench --profile fast -- -D warnings
-	@# The fuzzers are a workspace of their own, so nothing else notices that they no longer build.
-	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target --profile fast
 lint-python:
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check

@@ -31,7 +31,7 @@ COPIED = ("Cargo.toml", "Cargo.lock", "clippy.toml", "README.md", "pyproject.tom
 pytestmark = pytest.mark.timeout(1800)
 """The engine is compiled anew, which takes minutes where other work goes on."""
 
-FOLDERS = ("crates", "studies", "presets", "python", "docs", "scripts", "schema")
+FOLDERS = ("crates", "studies", "fuzz", "presets", "python", "docs", "scripts", "schema")
 
 
 @dataclass(frozen=True)

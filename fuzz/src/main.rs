@@ -6,6 +6,8 @@
 //! * `seeded --seeds FOLDER` writes the whole inputs of each target into a folder of its name.
 //! * `seeded --read TARGET FILE…` reads files.
 
+#![expect(clippy::disallowed_methods, reason = "a program of its own, with a limit on the clock")]
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
@@ -146,10 +148,11 @@ fn main() -> ExitCode {
             let taken = (target.read)(&bytes);
             println!("{}: {seed} is {}", target.name, if taken { "taken" } else { "refused" });
         }
-        [ref seconds @ ..] => {
+        _ => {
+            let seconds = &arguments;
             let limit = seconds.first().and_then(|s| s.parse().ok()).unwrap_or(60);
             let limit = Duration::from_secs(limit) / TARGETS.len() as u32;
-            let mut wanted = TARGETS.iter().filter(|t| seconds.get(1).is_none_or(|n| *n == t.name));
+            let mut wanted = TARGETS.iter().filter(|t| seconds.get(1).is_none_or(|n| n == t.name));
             if !wanted.all(|target| feed(target, limit, u64::MAX)) {
                 return ExitCode::FAILURE;
             }
