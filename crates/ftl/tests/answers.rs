@@ -1,18 +1,18 @@
 //! Tests of the policies of placement, order, victim and wear: their inputs and answers by hand, in
 //! a state that the test makes up. For those against read disturb see `plans`.
 
-use crate::support::{NoRefresh, Plain, SMALL, builtin, policies_of, small_config};
+use crate::support::{NoRefresh, Plain, Remembering, SMALL, builtin, policies_of, small_config};
 use ftl::{
     Balance, Cost, Dest, Ftl, FtlView, Life, Load, Lpn, OpKind, OpView, Order, Placement, Plan,
     PlaneView, State, Step, StreamId, Victim, Waiting, Watch, Wear, WriteCtx,
 };
 use kernel::{BitSet, IndexVec, Prio, Rng, Time};
-use nand::{BlockId, DieId, Geometry, Level, PlaneId, Ppn, Shape, Source, Tag, Versions};
-use policies::{BuiltinWith, PolicySet};
+use nand::{BlockId, DieId, Geometry, Level, PlaneId, Ppn, Shape, Source, Tag};
+use policies::PolicySet;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-type Drive = Ftl<BuiltinWith<Versions>>;
+type Drive = Ftl<Remembering>;
 
 fn set_of(family: &str, name: &str, params: &Value) -> PolicySet {
     let params = params.as_object().expect("a table").clone();
@@ -27,7 +27,7 @@ fn block(n: u32) -> BlockId {
 fn seven() -> Drive {
     let config = small_config(SMALL, 28, 1);
     let set = PolicySet::resolve(&[], None).expect("the default policies");
-    let mut ftl = Drive::new(config, builtin::<Versions>(&set));
+    let mut ftl = Drive::new(config, builtin(&set));
     for lpn in 0..28 {
         let data = u64::from(lpn + 1) << 32;
         assert!(ftl.write_now(Lpn::from_u32(lpn), data, Time::ZERO));
@@ -324,7 +324,7 @@ fn orders_of_what_waits() {
 fn valid_slots_are_found_in_order_across_words() {
     let set = PolicySet::resolve(&[], None).expect("the default policies");
     let config = small_config(Shape { pages_per_block: 130, ..SMALL }, 260, 1);
-    let mut ftl = Drive::new(config, builtin::<Versions>(&set));
+    let mut ftl = Drive::new(config, builtin(&set));
     for lpn in 0..260 {
         assert!(ftl.write_now(Lpn::from_u32(lpn), u64::from(lpn + 1) << 32, Time::ZERO));
     }

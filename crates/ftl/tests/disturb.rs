@@ -2,12 +2,12 @@
 //! enters a block at its limit (the FTL itself stops the run), shares are kept, and every erase is
 //! counted as one for a refresh or not.
 
-use crate::support::{self, Drive, Fault, Needs, Scenario, Seen, sweep, work};
+use crate::support::{self, Drive, Fault, Needs, Remembering, Scenario, Seen, over, sweep, work};
 use ftl::{Ftl, Pool, ReadDisturb, Role, StreamId, Watch};
 use kernel::Idx;
 use nand::cells::Bits;
-use nand::{BlockId, Each, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Source, Store, Versions};
-use policies::{BuiltinWith, PolicySet};
+use nand::{BlockId, Each, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Source, Store};
+use policies::PolicySet;
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ impl Acts {
 }
 
 /// Properties that must hold at the end and, as counts never fall, held before.
-fn look<S: Store + 'static>(ftl: &Ftl<BuiltinWith<S>>, set: &PolicySet) -> Result<(), Fault> {
+fn look(ftl: &Ftl<Remembering>, set: &PolicySet) -> Result<(), Fault> {
     let geometry = ftl.geometry();
     let (_, params) = set.get(policies::Family::ReadDisturb);
     let percent = |name: &str| params.as_map().get(name).and_then(Value::as_u64);
@@ -129,14 +129,11 @@ fn look<S: Store + 'static>(ftl: &Ftl<BuiltinWith<S>>, set: &PolicySet) -> Resul
     Ok(())
 }
 
-fn run<S>(s: &Scenario, scheme: &str, acts: &Acts) -> Result<Seen, Fault>
-where
-    S: Store<Page = u64> + 'static,
-{
+fn run(s: &Scenario, scheme: &str, acts: &Acts) -> Result<Seen, Fault> {
     let set = set_of(s, scheme);
-    let policies = || support::builtin::<S>(&set);
+    let policies = || support::builtin(&set);
     let layouts = Layouts::new(s.shape.pages_per_block);
-    let mut ftl: Ftl<BuiltinWith<S>> = Ftl::new(s.config(layouts), policies());
+    let mut ftl: Ftl<Remembering> = Ftl::new(s.config(layouts), policies());
     ftl.limit_reads_by_level();
     let mut drive = Drive::new(ftl, s);
     let (_, params) = set.get(policies::Family::ReadDisturb);
@@ -172,7 +169,7 @@ where
 
 fn survives(scheme: &'static str, seeds: u64) -> Option<(Seen, Acts)> {
     let acts = Acts::default();
-    let seen = sweep(0..seeds, scenario(scheme), |s| run::<Versions>(s, scheme, &acts))?;
+    let seen = sweep(0..seeds, scenario(scheme), |s| run(s, scheme, &acts))?;
     println!("{scheme}: {acts:?} {seen:?}");
     assert!(seen.blocked > 100 && acts.of("refreshes") > 500.0, "{acts:?} {seen:?}");
     assert!(acts.of("erases for refresh") > 500.0 && acts.of("other erases") > 100.0, "{acts:?}");
@@ -218,7 +215,8 @@ fn data_survives_in_place_reprogramming() {
 fn survives_on_bits(scheme: &'static str, seeds: u64) -> Option<Seen> {
     let acts = Acts::default();
     let of_seeds = 1_000..1_000 + seeds;
-    let seen = sweep(of_seeds, scenario(scheme), |s| run::<Bits>(s, scheme, &acts))?;
+    let _cells = over::<Bits>();
+    let seen = sweep(of_seeds, scenario(scheme), |s| run(s, scheme, &acts))?;
     assert!(seen.reads > 5_000 && acts.of("refreshes") > 40.0, "{acts:?} {seen:?}");
     assert!(acts.of("other erases") > 0.0 && seen.compared > 100_000, "{acts:?} {seen:?}");
     Some(seen)
@@ -293,9 +291,11 @@ fn reprogramming_that_leaves_the_cells_is_found() {
     for seed in 1_000..1_032 {
         let s = scenario("ipr")(seed);
         let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            run::<Careless>(&s, "ipr", &acts)
+            let _cells = over::<Careless>();
+            run(&s, "ipr", &acts)
         }));
-        let careful = run::<Bits>(&s, "ipr", &acts).expect("the same run on cells that obey");
+        let _cells = over::<Bits>();
+        let careful = run(&s, "ipr", &acts).expect("the same run on cells that obey");
         reprogrammed += u32::from(careful.reprogrammed > 0);
         found += u32::from(!matches!(verdict, Ok(Ok(_))));
     }
@@ -311,7 +311,7 @@ fn a_pool_keeps_as_many_blocks_as_it_is_told() {
         let params = params.as_object().expect("a table").clone();
         let named = [("read-disturb".to_owned(), "ipr".to_owned(), params)];
         let set = PolicySet::resolve(&named, None).expect("ipr takes these settings");
-        assert_eq!(support::builtin::<Versions>(&set).read_disturb.keeps(), keeps);
+        assert_eq!(support::builtin(&set).read_disturb.keeps(), keeps);
     }
 }
 

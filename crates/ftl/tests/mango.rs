@@ -1,10 +1,10 @@
 //! Mango against a plain map: pages are passed over, and no drive loses a page of its capacity.
 
-use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
+use crate::support::{Fault, Needs, Remembering, Scenario, Seen, builtin, run, sweep};
 use ftl::{FreePick, PageChoice, Watch};
 use kernel::{Dur, Rng};
-use nand::{Layouts, PageOrder, Source, Versions};
-use policies::{BuiltinWith, Family, PolicySet};
+use nand::{Layouts, PageOrder, Source};
+use policies::{Family, PolicySet};
 use serde_json::{Map, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn mango(s: &Scenario, acts: &Acts, params: Map<String, serde_json::Value>) -> R
     let set = with_mango(s, params);
     let times = [Dur::us(300), Dur::us(1_400), Dur::us(2_000), Dur::us(2_000)];
     let policies = || {
-        let mut policies: ftl::Policies<BuiltinWith<Versions>> = builtin(&set);
+        let mut policies: ftl::Policies<Remembering> = builtin(&set);
         policies.page_choice.learn_times(&times);
         policies
     };
@@ -138,7 +138,7 @@ fn collection_takes_the_least_worn_block_of_single_bit_cells() {
         let shape = nand::Shape { bits_per_cell, ..s.shape };
         let geometry = nand::Geometry::new(shape).expect("a drive");
         let set = with_mango(&s, Map::new());
-        let mut policies: ftl::Policies<BuiltinWith<Versions>> = builtin(&set);
+        let mut policies: ftl::Policies<Remembering> = builtin(&set);
         policies.page_choice.attach(&geometry, s.logical_pages);
         assert_eq!(policies.page_choice.gc_pick(), pick, "{bits_per_cell}");
     }

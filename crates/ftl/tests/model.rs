@@ -4,16 +4,16 @@
 //! A failure prints the line that replays it. `FLOATGATE_SEED=1000..50000` before that line makes a
 //! longer search of it.
 
-use crate::support::{Checks, Fault, Needs, Pattern, Scenario, Seen, builtin, run, sweep};
+use crate::support::{Checks, Fault, Needs, Pattern, Scenario, Seen, builtin, over, run, sweep};
 use nand::cells::Bits;
-use nand::{Layouts, Source, Versions};
+use nand::{Layouts, Source};
 use policies::Family;
 
 /// A scenario with the built-in policies over cells that remember.
 fn plain(s: &Scenario) -> Result<Seen, Fault> {
     let set = s.set();
     let layouts = Layouts::new(s.shape.pages_per_block);
-    let drive = run(s, layouts, || builtin::<Versions>(&set))?;
+    let drive = run(s, layouts, || builtin(&set))?;
     // One to collect and one to level wear, for each plane: jobs do not pile up.
     let (jobs, planes) = (drive.most_jobs, drive.ftl.geometry().planes());
     if jobs > 2 * planes {
@@ -47,7 +47,8 @@ fn bits_are_what_was_written_last_on_every_kind_of_cell() {
     let on_bits = |s: &Scenario| {
         let set = s.set();
         let layouts = Layouts::new(s.shape.pages_per_block);
-        Ok(run(s, layouts, || builtin::<Bits>(&set))?.seen)
+        let _cells = over::<Bits>();
+        Ok(run(s, layouts, || builtin(&set))?.seen)
     };
     let Some(seen) = sweep(1_000..1_040, random, on_bits) else { return };
     assert!(seen.program[Source::Gc] > 1_000 && seen.compared > 50_000, "{seen:?}");

@@ -2,15 +2,16 @@
 //! and falls back; a victim comes from the set that a policy narrows down.
 
 use crate::support::{
-    Drive, Fault, Needs, Plain, Scenario, Seen, Traditional, builtin, policies_of, run, sweep,
+    Drive, Fault, Needs, Plain, Remembering, Scenario, Seen, Traditional, builtin, policies_of,
+    run, sweep,
 };
 use ftl::{
     Dest, FreePick, Ftl, FtlView, GcMarks, Interests, Pages, Plan, PlaneView, Policies, Pool,
     ReadDisturb, Role, State, Step, StreamId, StreamSpec, Victim, Watch,
 };
 use kernel::{BitSet, Idx, Rng, Time};
-use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Source, Tag, Versions};
-use policies::{BuiltinWith, VictimPolicy};
+use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Source, Tag};
+use policies::VictimPolicy;
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -65,7 +66,7 @@ struct Free {
     taken: u64,
 }
 
-type Moving = BuiltinWith<Versions>;
+type Moving = Remembering;
 
 impl Free {
     fn of(geometry: &Geometry) -> Self {
@@ -313,7 +314,7 @@ fn garbage_collection_goes_on_where_a_policy_has_no_block() {
         let pool = if s.seed % 2 == 0 { Pool::All } else { Pool::Highest(0) };
         let greedy = Greedy { pool, turn: 0, own: BTreeSet::new(), claimed: 0, levelled: 0 };
         let layouts = Layouts::new(s.shape.pages_per_block);
-        let policies = || policies_of::<Versions>(&set, Traditional, greedy.clone(), Plain);
+        let policies = || policies_of(&set, Traditional, greedy.clone(), Plain);
         let drive = run(s, layouts, policies)?;
         for (name, n) in drive.ftl.policies.read_disturb.counters() {
             let sum = if name == "claimed" { &claimed } else { &levelled };
@@ -400,7 +401,7 @@ fn a_victim_policy_may_narrow_the_candidates() {
         let set = s.set();
         let policies = || {
             let victim = VictimPolicy::Custom(Box::<Narrow>::default());
-            Policies { victim, ..builtin::<Versions>(&set) }
+            Policies { victim, ..builtin(&set) }
         };
         let drive = run(s, Layouts::new(s.shape.pages_per_block), policies)?;
         let more: Vec<f64> = drive.ftl.policies.victim.counters().iter().map(|c| c.1).collect();

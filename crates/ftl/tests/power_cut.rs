@@ -7,7 +7,7 @@
 //! same code, and is programmed with it. The mapping and the pages that wait in the controller
 //! survive, as the write buffer does.
 
-use crate::support::{Needs, Scenario, builtin, run, sweep};
+use crate::support::{Needs, Scenario, builtin, over, run, sweep};
 use kernel::{IndexVec, Rng};
 use nand::cells::Bits;
 use nand::{BlockId, Geometry, Layouts, Mode, PageOrder, Ppn, Store, UnitSizes};
@@ -172,7 +172,8 @@ fn cut(order: PageOrder, bits: u32, seeds: std::ops::Range<u64>) -> Option<Found
         let named: Vec<_> = s.named().into_iter().chain(named).collect();
         let set = PolicySet::resolve(&named, None).expect("wom takes this setting");
         let geometry = Geometry::new(s.shape).unwrap().with_order(s.pages).unwrap();
-        let drive = run(s, Layouts::write_once(&geometry), || builtin::<Cut>(&set))?;
+        let _cells = over::<Cut>();
+        let drive = run(s, Layouts::write_once(&geometry), || builtin(&set))?;
         Ok(drive.seen)
     })?;
     assert!(seen.second_lives > 500, "{seen:?}");
@@ -341,7 +342,8 @@ fn torn(bits: u32, pages: u32) -> Option<Torn> {
     let seen = sweep(0..24, scenario, |s| {
         let set = PolicySet::resolve(&s.named(), None).expect("policies that exist");
         let layouts = Layouts::new(s.shape.pages_per_block);
-        Ok(run(s, layouts, || builtin::<Tear>(&set))?.seen)
+        let _cells = over::<Tear>();
+        Ok(run(s, layouts, || builtin(&set))?.seen)
     })?;
     assert!(seen.erase.total() > 500, "{seen:?}");
     Some(TORN.with_borrow(|t| *t))

@@ -2,17 +2,18 @@
 //! refused. Forged bytes are refused too, unless a drive can be in the state that they describe.
 
 use crate::support::{
-    Drive, Fault, Needs, SMALL, Scenario, Seen, builtin, host_done, main_phase, small_config, sweep,
+    Cells, Drive, Fault, Needs, Remembering, SMALL, Scenario, Seen, builtin, host_done, main_phase,
+    small_config, sweep,
 };
 use ftl::{Ftl, HostTag, Lpn, State, Waiting, seal};
 use kernel::{BitSet, Rng, Time};
-use nand::{BlockId, Layouts, PlaneId, Store, Versions};
-use policies::{BuiltinWith, Family, PolicySet};
+use nand::{BlockId, Layouts, PlaneId, Store};
+use policies::{Family, PolicySet};
 use serde_json::Map;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-type PolicyTypes = BuiltinWith<Versions>;
+type PolicyTypes = Remembering;
 
 /// Every third drive has cells of one bit and Mango, which writes to streams of its own from the
 /// beginning.
@@ -39,7 +40,7 @@ fn scenario(seed: u64) -> Scenario {
 
 fn empty(s: &Scenario) -> Ftl<PolicyTypes> {
     let set = set_of(s);
-    Ftl::new(s.config(Layouts::new(s.shape.pages_per_block)), builtin::<Versions>(&set))
+    Ftl::new(s.config(Layouts::new(s.shape.pages_per_block)), builtin(&set))
 }
 
 /// Fills and ages a drive, as preconditioning does, with some holes.
@@ -47,7 +48,7 @@ fn aged(s: &Scenario) -> Ftl<PolicyTypes> {
     let mut ftl = empty(s);
     let mut rng = Rng::named(s.seed, "test/age");
     let write = |ftl: &mut Ftl<PolicyTypes>, lpn: u32| {
-        let data = Versions::stamp(lpn, 1);
+        let data = Cells::stamp(lpn, 1);
         assert!(ftl.write_now(Lpn::from_u32(lpn), data, Time::ZERO), "no room for page {lpn}");
     };
     for lpn in 0..s.logical_pages {
@@ -105,7 +106,7 @@ fn a_restored_drive_has_the_same_future() {
         restored.restore(&mut &bytes[..]).map_err(|e| format!("{e:?}"))?;
         restored.check()?;
         let begun = [original, restored].map(|mut ftl| {
-            ftl.begin_run(builtin::<Versions>(&set));
+            ftl.begin_run(builtin(&set));
             ftl
         });
         if state(&begun[0]) != state(&begun[1]) {
@@ -135,7 +136,7 @@ fn a_restored_drive_begins_where_the_saved_one_was() {
         let mut restored = empty(&s);
         restored.restore(&mut &saved(&original)[..]).expect("its own state");
         let begun = [original, restored].map(|mut ftl| {
-            ftl.begin_run(builtin::<Versions>(&set_of(&s)));
+            ftl.begin_run(builtin(&set_of(&s)));
             state(&ftl)
         });
         assert_eq!(begun[0], begun[1], "seed {}", s.seed);
@@ -147,10 +148,10 @@ fn a_restored_drive_begins_where_the_saved_one_was() {
 fn a_plane_that_starves_does_so_when_it_is_restored() {
     let config = small_config(SMALL, 28, 2);
     let set = PolicySet::resolve(&[], None).expect("the default policies");
-    let empty = || Ftl::<PolicyTypes>::new(config.clone(), builtin::<Versions>(&set));
+    let empty = || Ftl::<PolicyTypes>::new(config.clone(), builtin(&set));
     let mut original = empty();
     for lpn in 0..28 {
-        let data = Versions::stamp(lpn, 1);
+        let data = Cells::stamp(lpn, 1);
         assert!(original.write_now(Lpn::from_u32(lpn), data, Time::ZERO));
     }
     assert_eq!(original.counts().no_victim, 1);
@@ -348,7 +349,7 @@ fn a_forged_state_is_refused_or_a_drive_can_be_in_it() {
             if saved(&ftl) != forged {
                 return Err(what("it says more than the drive is in".into()));
             }
-            ftl.begin_run(builtin::<Versions>(&set_of(s)));
+            ftl.begin_run(builtin(&set_of(s)));
             let mut drive = Drive::adopted(ftl, s);
             main_phase(s, &mut drive).map_err(what)?;
             seen.add(&drive.seen);
@@ -409,13 +410,13 @@ fn a_drive_with_work_on_its_way_is_not_saved() {
     let lpn = Lpn::from_u32(0);
     let program = ftl.write(lpn, HostTag::default(), &waiting, &idle, Time::ZERO).expect("room");
     assert!(!ftl.can_be_saved(), "a program is on its way");
-    host_done(&mut ftl, lpn, Versions::stamp(0, 2), &program, Time::ZERO);
+    host_done(&mut ftl, lpn, Cells::stamp(0, 2), &program, Time::ZERO);
     ftl.settle(Time::ZERO);
     assert!(ftl.can_be_saved());
     let read = ftl.read(lpn, kernel::Prio::Normal, Time::ZERO).expect("it was written");
     assert!(!ftl.can_be_saved(), "a read is on its way");
-    let found = host_done(&mut ftl, lpn, Versions::stamp(0, 3), &read, Time::ZERO);
-    assert_eq!(found, Some(Versions::stamp(0, 2)));
+    let found = host_done(&mut ftl, lpn, Cells::stamp(0, 3), &read, Time::ZERO);
+    assert_eq!(found, Some(Cells::stamp(0, 2)));
     assert!(ftl.can_be_saved());
 }
 
@@ -428,7 +429,7 @@ fn filling_many_pages_at_once_is_filling_each() {
         let holes = rng.below(3);
         let pages: Vec<_> = (0..s.logical_pages).filter(|_| rng.below(5) >= holes).collect();
         let lpns = || pages.iter().copied().map(Lpn::from_u32);
-        let data = |lpn: Lpn| Versions::stamp(lpn.as_u32(), 0);
+        let data = |lpn: Lpn| Cells::stamp(lpn.as_u32(), 0);
         let (mut each, mut all) = (empty(&s), empty(&s));
         assert!(lpns().all(|lpn| each.write_now(lpn, data(lpn), Time::ZERO)), "seed {seed}");
         // In two parts, as somebody who tells how far it is does.

@@ -2,12 +2,13 @@
 //! carried out, and hints never mix.
 
 use crate::support::{
-    Checks, Drive, Fault, HintsOf, Needs, Scenario, Seen, builtin, sweep, sweep_until, work,
+    Checks, Drive, Fault, HintsOf, Needs, Remembering, Scenario, Seen, builtin, sweep, sweep_until,
+    work,
 };
 use ftl::{Ftl, Lpn};
 use kernel::{Idx, Rng};
-use nand::{Layouts, Source, Versions};
-use policies::{BuiltinWith, Family, PolicySet};
+use nand::{Layouts, Source};
+use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -55,7 +56,7 @@ fn drawn(seed: u64) -> Option<(Scenario, PolicySet)> {
     Some((s, set))
 }
 
-type Remembers = BuiltinWith<Versions>;
+type Remembers = Remembering;
 
 /// Pages of one superblock have one hint.
 fn isolated(ftl: &Ftl<Remembers>, placed: &[u8]) -> Result<(), Fault> {
@@ -77,7 +78,7 @@ fn isolated(ftl: &Ftl<Remembers>, placed: &[u8]) -> Result<(), Fault> {
 fn checked(s: &Scenario) -> Result<Seen, Fault> {
     let (_, set) = drawn(s.seed).expect("a seed that was drawn");
     let (name, params) = policy(s.seed);
-    let policies = || builtin::<Versions>(&set);
+    let policies = || builtin(&set);
     let config = s.config(Layouts::new(s.shape.pages_per_block));
     let mut ftl = Ftl::new(config, policies());
     if s.seed % 3 == 1 {

@@ -2,16 +2,17 @@
 //! bit in a cell and several, and their data is folded, collected and written over.
 
 use crate::support::{
-    Checks, Drive, Fault, Needs, Scenario, Seen, builtin, sweep, sweep_until, work,
+    Cells, Checks, Drive, Fault, Needs, Remembering, Scenario, Seen, builtin, sweep, sweep_until,
+    work,
 };
 use ftl::{Ftl, State};
 use kernel::{Bytes, Idx, Rng, Time};
-use nand::{BlockId, Layouts, Mode, Source, Versions};
-use policies::{BuiltinWith, Family, PolicySet};
+use nand::{BlockId, Layouts, Mode, Source};
+use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 
-type Remembers = BuiltinWith<Versions>;
+type Remembers = Remembering;
 
 thread_local! {
     /// Blocks that were erased from one bit in a cell, and those that were not.
@@ -74,7 +75,7 @@ fn drawn(seed: u64) -> Option<(Scenario, PolicySet)> {
 
 fn checked(s: &Scenario) -> Result<Seen, Fault> {
     let (_, set) = drawn(s.seed).expect("a seed that was drawn");
-    let policies = || builtin::<Versions>(&set);
+    let policies = || builtin(&set);
     let config = s.config(Layouts::of(&s.geometry()));
     let mut ftl = Ftl::new(config, policies());
     ftl.use_cache();
@@ -163,10 +164,10 @@ fn ten_million_operations_with_a_cache_lose_nothing() {
 fn blocks_leave_the_cache_when_they_are_folded() {
     let seed = (0..10_000).find(|seed| drawn(*seed).is_some_and(|(s, _)| s.full)).expect("a seed");
     let (s, set) = drawn(seed).expect("it was drawn");
-    let mut ftl = Ftl::new(s.config(Layouts::of(&s.geometry())), builtin::<Versions>(&set));
+    let mut ftl = Ftl::new(s.config(Layouts::of(&s.geometry())), builtin(&set));
     for page in 0..s.logical_pages {
         let lpn = ftl::Lpn::from_u32(page);
-        assert!(ftl.write_now(lpn, <Versions as nand::Store>::stamp(page, 1), Time::ZERO));
+        assert!(ftl.write_now(lpn, <Cells as nand::Store>::stamp(page, 1), Time::ZERO));
     }
     ftl.flush_buffered_pages(Time::ZERO);
     // Before the run nothing is cached.

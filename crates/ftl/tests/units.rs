@@ -3,7 +3,7 @@
 //! a kind of unit, a policy, and all else that is drawn.
 
 use crate::support::{Checks, Fault, Needs, Scenario, Seen, builtin, run, sweep};
-use nand::{Geometry, Layouts, Source, UnitSizes, Versions};
+use nand::{Geometry, Layouts, Source, UnitSizes};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
@@ -102,7 +102,7 @@ fn most_pages(s: &Scenario, set: &PolicySet, geometry: &Geometry) -> Option<u32>
 fn checked(s: &Scenario) -> Result<Seen, Fault> {
     let (_, set) = drawn(s.seed).expect("a seed that was drawn");
     let layouts = set.layouts(&s.geometry());
-    Ok(run(s, layouts, || builtin::<Versions>(&set))?.seen)
+    Ok(run(s, layouts, || builtin(&set))?.seen)
 }
 
 /// The seeds of a range that name a drive.
@@ -213,7 +213,7 @@ fn superblocks(seeds: std::ops::Range<u64>, checks: Checks) -> Option<Seen> {
     let plain = |s: &Scenario| {
         let set = s.set();
         let layouts = Layouts::new(s.shape.pages_per_block);
-        Ok(run(s, layouts, || builtin::<Versions>(&set))?.seen)
+        Ok(run(s, layouts, || builtin(&set))?.seen)
     };
     sweep(seeds, |seed| Scenario { checks, ..striped(seed) }, plain)
 }

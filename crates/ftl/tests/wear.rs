@@ -1,9 +1,10 @@
 //! Static wear levelling: it bounds the spread of wear where writes are uneven, and costs little.
 
+use crate::support::{Cells, Remembering, builtin};
 use ftl::{Config, Ftl, GcMarks, Life, Lpn, Wear};
 use kernel::{Bytes, Rng, Time};
-use nand::{BlockId, Geometry, Layouts, PlaneId, Shape, Source};
-use policies::{Builtin, PolicySet};
+use nand::{BlockId, Geometry, Layouts, PlaneId, Shape, Source, Store};
+use policies::PolicySet;
 use serde_json::Map;
 
 const THRESHOLD: u32 = 16;
@@ -24,7 +25,7 @@ struct Run {
     mean: f64,
 }
 
-fn above(ftl: &Ftl<Builtin>) -> (f64, f64) {
+fn above(ftl: &Ftl<Remembering>) -> (f64, f64) {
     let planes = (0..ftl.geometry().planes() as u32).map(PlaneId::from_u32);
     let of = |plane: PlaneId| {
         let wear = &ftl.array().wear().as_slice()[ftl.geometry().blocks_of(plane)];
@@ -34,7 +35,7 @@ fn above(ftl: &Ftl<Builtin>) -> (f64, f64) {
     planes.map(of).max_by(|a, b| a.0.total_cmp(&b.0)).expect("a drive has planes")
 }
 
-fn spread(ftl: &Ftl<Builtin>) -> f64 {
+fn spread(ftl: &Ftl<Remembering>) -> f64 {
     let planes = (0..ftl.geometry().planes() as u32).map(PlaneId::from_u32);
     let of = |plane: PlaneId| {
         let wear = &ftl.array().wear().as_slice()[ftl.geometry().blocks_of(plane)];
@@ -71,7 +72,7 @@ fn hot_cold(wear: &str, seed: u64, checkpoints: u32) -> Run {
     }
     let set = PolicySet::resolve(&[("wear".into(), wear.into(), params)], None).unwrap();
     let build = || {
-        let mut policies = set.build();
+        let mut policies = builtin(&set);
         policies.wear.learn_life(&Life {
             raw_bytes: geometry.pages() as u64 * 4096,
             page_bytes: 4096,
@@ -81,9 +82,12 @@ fn hot_cold(wear: &str, seed: u64, checkpoints: u32) -> Run {
         });
         policies
     };
-    let mut ftl: Ftl<Builtin> = Ftl::new(config, build());
+    let mut ftl: Ftl<Remembering> = Ftl::new(config, build());
+    let write = |ftl: &mut Ftl<_>, lpn: u32| {
+        assert!(ftl.write_now(Lpn::from_u32(lpn), Cells::stamp(lpn, 0), Time::ZERO));
+    };
     for lpn in 0..logical_pages {
-        assert!(ftl.write_now(Lpn::from_u32(lpn), (), Time::ZERO));
+        write(&mut ftl, lpn);
     }
     ftl.begin_run(build());
     let mut rng = Rng::named(seed, "test/hot-cold");
@@ -93,7 +97,7 @@ fn hot_cold(wear: &str, seed: u64, checkpoints: u32) -> Run {
         for _ in 0..writes {
             let hot = rng.below(10) > 0;
             let lpn = rng.below(if hot { logical_pages / 10 } else { logical_pages });
-            assert!(ftl.write_now(Lpn::from_u32(lpn), (), Time::ZERO));
+            write(&mut ftl, lpn);
         }
         spreads.push(spread(&ftl));
         over.push(above(&ftl));

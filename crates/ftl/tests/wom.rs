@@ -2,9 +2,9 @@
 //! bits. Data written over a first generation reads back, and data that was not overwritten is
 //! unchanged.
 
-use crate::support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
+use crate::support::{Fault, Needs, Scenario, Seen, builtin, over, run, sweep};
 use nand::cells::Bits;
-use nand::{Geometry, Layouts, PageOrder, Source, Store, Versions};
+use nand::{Geometry, Layouts, PageOrder, Source};
 use policies::{Family, PolicySet};
 use serde_json::{Map, json};
 use std::cell::Cell;
@@ -32,7 +32,7 @@ fn coded(seed: u64) -> Scenario {
 #[derive(Default)]
 struct Kept(Cell<u64>);
 
-fn wom<S: Store<Page = u64> + 'static>(s: &Scenario, kept: &Kept) -> Result<Seen, Fault> {
+fn wom(s: &Scenario, kept: &Kept) -> Result<Seen, Fault> {
     let gain = [0.0, 0.3, 0.8][s.seed as usize % 3];
     let params = Map::from_iter([("least-gain".to_owned(), json!(gain))]);
     let mut named = s.named();
@@ -40,7 +40,7 @@ fn wom<S: Store<Page = u64> + 'static>(s: &Scenario, kept: &Kept) -> Result<Seen
     let set = PolicySet::resolve(&named, None).expect("wom takes this setting");
     let geometry = Geometry::new(s.shape).unwrap().with_order(s.pages).unwrap();
     let layouts = Layouts::write_once(&geometry);
-    let drive = run(s, layouts, || builtin::<S>(&set))?;
+    let drive = run(s, layouts, || builtin(&set))?;
     kept.0.set(kept.0.get() + drive.ftl.counts().kept);
     Ok(drive.seen)
 }
@@ -48,7 +48,7 @@ fn wom<S: Store<Page = u64> + 'static>(s: &Scenario, kept: &Kept) -> Result<Seen
 #[test]
 fn what_is_written_twice_reads_back() {
     let kept = Kept::default();
-    let Some(seen) = sweep(0..150, coded, |s| wom::<Versions>(s, &kept)) else { return };
+    let Some(seen) = sweep(0..150, coded, |s| wom(s, &kept)) else { return };
     assert!(seen.second_lives > 2_000 && seen.erase.total() > 2_000, "{seen:?}");
     assert!(seen.second_lives <= seen.erase.total() + 10_000 && seen.reads > 10_000, "{seen:?}");
     assert!(kept.0.get() > 2_000, "pages stayed where they were: {}", kept.0.get());
@@ -60,7 +60,12 @@ fn what_is_written_twice_reads_back() {
 fn bits_survive_two_generations() {
     let kept = Kept::default();
     let scenario = |seed: u64| coded(seed + 10_000);
-    let Some(seen) = sweep(0..100, scenario, |s| wom::<Bits>(s, &kept)) else { return };
+    let Some(seen) = sweep(0..100, scenario, |s| {
+        let _cells = over::<Bits>();
+        wom(s, &kept)
+    }) else {
+        return;
+    };
     assert!(seen.second_lives > 1_000 && seen.erase.total() > 1_000, "{seen:?}");
     assert!(kept.0.get() > 1_000 && seen.reads > 5_000, "{} {seen:?}", kept.0.get());
 }

@@ -4,8 +4,8 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use crate::common::{
-    PAGE, bytes, class_of, close, count, drive, flush, generate, number, read, serve, trim,
-    warnings, write, write_fua,
+    PAGE, bytes, class_of, close, count, drive, flush, generate, number, policies_of, read, serve,
+    trim, warnings, write, write_fua,
 };
 use floatgate_ssd::sim::{Sim, Turn};
 use floatgate_ssd::{Drive, ftl_of};
@@ -212,8 +212,8 @@ fn nothing_is_lost_and_nothing_comes_back() {
             });
         }
         let list = List::new("list", requests).unwrap();
-        let mut ftl = ftl_of(&drive, drive.policies.build());
-        ftl.begin_run(drive.policies.build());
+        let mut ftl = ftl_of(&drive, policies_of(&drive));
+        ftl.begin_run(policies_of(&drive));
         let mut sim = Sim::new(&drive, ftl);
         sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
         let map = sim.ftl().map();
@@ -267,8 +267,8 @@ const TIMES: [&str; 2] = ["buffer.rate=1.024GB/s", "buffer.latency=3us"];
 /// The latency of each request in order of completion, by the events of a run.
 fn latencies(drive: &Drive, requests: Vec<Request>) -> Vec<u64> {
     let list = List::new("list", requests).unwrap();
-    let mut ftl = ftl_of(drive, drive.policies.build());
-    ftl.begin_run(drive.policies.build());
+    let mut ftl = ftl_of(drive, policies_of(drive));
+    ftl.begin_run(policies_of(drive));
     let mut sim = Sim::new(drive, ftl);
     let (mut source, mut batch) = (list.open().unwrap(), Vec::new());
     let mut of = BTreeMap::new();
@@ -518,8 +518,8 @@ fn no_flush_is_early() {
         let drive = buffered(2 + seed as u64 % 9, [0.0, 0.7][seed / 6 % 2], &own);
         let in_flash = volatile || seed % 3 == 0;
         let mut rng = Rng::named(seed as u64, "flushes");
-        let mut ftl = ftl_of(&drive, drive.policies.build());
-        ftl.begin_run(drive.policies.build());
+        let mut ftl = ftl_of(&drive, policies_of(&drive));
+        ftl.begin_run(policies_of(&drive));
         let mut sim = Sim::new(&drive, ftl);
         let mut open = BTreeSet::new();
         let mut flushes = VecDeque::new();

@@ -1,6 +1,6 @@
 //! The turns on a channel: a few operations, and times by hand.
 
-use crate::common::{class_of, drive, read, serve};
+use crate::common::{class_of, data_of, drive, policies_of, read, serve};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of};
 use ftl::{FtlView, Interests, Lpn, Plan, PlaneView, Role, Step, Victim, Watch};
@@ -84,11 +84,11 @@ fn reprogramming_has_no_turn_to_pass_on() {
     // data, at 2326-2327, is sensed at 2347 and sent until 2357. Were the turn passed on at 2321, the
     // data would go first, and the command at 2336.
     let drive = three_dies("");
-    let mut policies = drive.policies.build();
+    let mut policies = policies_of(&drive);
     policies.victim = VictimPolicy::Custom(Box::new(Once(false)));
     let mut ftl = ftl_of(&drive, policies);
     for lpn in (0..drive.logical_pages).map(Lpn::from_u32) {
-        assert!(ftl.write_now(lpn, (), Time::ZERO));
+        assert!(ftl.write_now(lpn, data_of(lpn), Time::ZERO));
     }
     // Nothing valid is lost.
     (0..6).for_each(|n| assert!(ftl.trim(Lpn::from_u32(3 * n), Time::ZERO)));

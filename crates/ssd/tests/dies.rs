@@ -4,15 +4,15 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use crate::common::{
-    self, Class, PAGE, class_of, close, drive, generate, number, read, serve, try_drive, urgent,
-    write,
+    self, Class, PAGE, class_of, close, drive, generate, number, policies_of, read, serve,
+    try_drive, urgent, write,
 };
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{ftl_of, generator, precondition};
 use ftl::{Cost, Interests, Lpn, Policies, Watch, WriteCtx};
 use kernel::{Rng, Time};
 use nand::physics::{Cell, STEP_VOLTS};
-use nand::{Geometry, Level, Ppn, Source, Tag, Versions};
+use nand::{Geometry, Level, Ppn, Source, Tag};
 use policies::CostPolicy;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
@@ -486,7 +486,7 @@ fn within_its_limit(requests: u32, least: u64) {
                 times: Vec::new(),
                 counted: counted.clone(),
             })),
-            ..drive.policies.build_over::<Versions>()
+            ..policies_of(&drive)
         };
         let workload = generator(&drive, "random-write").unwrap();
         let mut ftl = ftl_of(&drive, policies(&Arc::default()));

@@ -3,7 +3,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-use crate::common::{count, drive, generate, number};
+use crate::common::{count, drive, generate, number, policies_of};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator};
 use kernel::TimeSum;
@@ -72,11 +72,11 @@ fn half(of: usize) -> impl Iterator<Item = (String, Drive)> {
 fn what_is_counted_took_the_time_that_dies_were_busy() {
     let (mut amid, mut left) = (0, 0);
     for (what, drive) in half(0) {
-        let mut ftl = ftl_of(&drive, drive.policies.build());
+        let mut ftl = ftl_of(&drive, policies_of(&drive));
         let state = &mut |_| true;
         let work = generator(&drive, "random-write").expect("a known generator");
         floatgate_ssd::precondition(&drive, &*work, &mut ftl, state).expect("it fills");
-        ftl.begin_run(drive.policies.build());
+        ftl.begin_run(policies_of(&drive));
         let mut sim = Sim::new(&drive, ftl);
         let mut source = work.open().expect("it opens");
         sim.run(&mut *source, None, state).expect("it runs");

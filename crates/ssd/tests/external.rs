@@ -1,6 +1,9 @@
 //! Policies from outside: found by a supplier, made for a run, kept in the resolved drive.
 
-use crate::common::{BASE, drive, forget_idle, read, run_with, warnings, without_timing};
+use crate::common::{
+    BASE, Remembering, data_of, drive, forget_idle, policies_of, read, run_with, warnings,
+    without_timing,
+};
 use floatgate_ssd::config::{Layers, load_with, render};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, NoCache, Progress, Stage, StateCache, ftl_of, generator, run};
@@ -10,7 +13,7 @@ use policies::external::{
     Balance, BlockId, Cost, External, FtlView, Interests, Level, Lpn, Made, PlaneView, Rng,
     StreamId, Supplier, Tag, Time, Victim, Watch, Wear, WriteCtx,
 };
-use policies::{Builtin, Family, PolicyError, VictimPolicy, WearPolicy};
+use policies::{Family, PolicyError, VictimPolicy, WearPolicy};
 use serde_json::{Map, Value};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -257,9 +260,9 @@ fn wake(
     reclaims: Option<u32>,
     background: bool,
     reads: &[u64],
-) -> (Sim<Builtin>, u64) {
+) -> (Sim<Remembering>, u64) {
     let woken = Arc::new(AtomicU64::new(0));
-    let mut policies = drive.policies.build();
+    let mut policies = policies_of(drive);
     let reclaims = reclaims.map(BlockId::from_u32);
     let waker = Waker { next: MS, woken: Arc::clone(&woken), reclaims, background };
     policies.victim = VictimPolicy::Custom(Box::new(waker));
@@ -267,7 +270,7 @@ fn wake(
     policies.wear = WearPolicy::Custom(Box::new(Asking(Arc::clone(&asked))));
     let mut ftl = ftl_of(drive, policies);
     for lpn in (0..drive.logical_pages).map(Lpn::from_u32) {
-        assert!(ftl.write_now(lpn, (), Time::ZERO));
+        assert!(ftl.write_now(lpn, data_of(lpn), Time::ZERO));
     }
     let mut sim = Sim::new(drive, ftl);
     let list = List::new("list", reads.iter().map(|at| read(*at, 8)).collect()).unwrap();

@@ -1,7 +1,7 @@
 //! A die that reports failures: an operation that fails comes back to the FTL as failed, from every
 //! owner.
 
-use crate::common::drive;
+use crate::common::{drive, policies_of};
 use floatgate_ssd::ftl_of;
 use floatgate_ssd::sim::Sim;
 use kernel::{Prio, Rng, Time};
@@ -12,7 +12,7 @@ use workload::{Op, Request};
 /// Writes pages and reads them until an operation that fails is over. Returns the FTL's message.
 fn until_it_fails(fails: impl Fn(&Operation) -> bool) -> String {
     let drive = drive::<&str>(&[]);
-    let mut sim = Sim::new(&drive, ftl_of(&drive, drive.policies.build()));
+    let mut sim = Sim::new(&drive, ftl_of(&drive, policies_of(&drive)));
     let mut rng = Rng::named(1, "test/failures");
     let end = catch_unwind(AssertUnwindSafe(|| {
         for n in 0..2_000 {

@@ -2,12 +2,14 @@
 //! isolated handles mix only where data were moved. The log is what the result counts itself. A
 //! reclaim unit of several superblocks is one of larger blocks.
 
-use crate::common::{BASE, Memory, PAGE, bytes, drive, run_with, try_drive, without_timing};
+use crate::common::{
+    BASE, Memory, PAGE, Remembering, bytes, data_of, drive, policies_of, run_with, try_drive,
+    without_timing,
+};
 use floatgate_ssd::{Client, Drive, Embedded, NoCache, Submission, ftl_of, open_session};
 use ftl::{Access, AccessKind, Ftl, HostTag, Lpn, Waiting};
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{Outcome, Ppn, Source};
-use policies::Builtin;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use workload::{List, Op, Request};
@@ -16,7 +18,7 @@ use workload::{List, Op, Request};
 
 /// A drive without time, and what its host knows of its data.
 struct Host {
-    ftl: Ftl<Builtin>,
+    ftl: Ftl<Remembering>,
     handles: u8,
     waiting: Waiting,
     idle: BitSet,
@@ -32,7 +34,7 @@ impl Host {
         let mut idle = BitSet::new(drive.geometry.dies());
         (0..drive.geometry.dies()).for_each(|die| idle.set(die));
         Self {
-            ftl: ftl_of(drive, drive.policies.build()),
+            ftl: ftl_of(drive, policies_of(drive)),
             handles,
             waiting: Waiting::nothing(drive.geometry.dies()),
             idle,
@@ -65,12 +67,18 @@ impl Host {
         }
         self.writes[usize::from(handle)] += pages.len() as u64;
         if alone {
-            self.ftl.concluded(pages[0].0, || (), &operation, Outcome::Done, Time::ZERO);
+            self.ftl.concluded(
+                pages[0].0,
+                || data_of(pages[0].0),
+                &operation,
+                Outcome::Done,
+                Time::ZERO,
+            );
         } else {
             for ((lpn, _), slot) in pages.iter().zip(slots.iter()) {
                 let mut one = operation;
                 one.slots = Some(nand::Slots::one(slot));
-                self.ftl.concluded(*lpn, || (), &one, Outcome::Done, Time::ZERO);
+                self.ftl.concluded(*lpn, || data_of(*lpn), &one, Outcome::Done, Time::ZERO);
             }
         }
         self.ftl.settle(Time::ZERO);

@@ -3,7 +3,9 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-use crate::common::{PAGE, bytes, close, count, drive, generate, number, serve, write};
+use crate::common::{
+    PAGE, bytes, close, count, drive, generate, number, policies_of, serve, write,
+};
 use floatgate_ssd::{Drive, ftl_of, precondition};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -229,7 +231,7 @@ fn age(shares: &[f64]) -> (u64, f64, bool) {
     let about = stretches[0].about().clone();
     let workload = Changing { about, stretches };
     let drive = turning();
-    let mut ftl = ftl_of(&drive, drive.policies.build());
+    let mut ftl = ftl_of(&drive, policies_of(&drive));
     let state = precondition(&drive, &workload, &mut ftl, &mut |_| true).unwrap();
     assert_eq!(state.aged % STRETCH, 0);
     (state.aged / STRETCH, state.waf, state.steady)

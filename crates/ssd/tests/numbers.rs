@@ -6,8 +6,8 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use crate::common::{
-    Class, PAGE, bytes, class_of, close, count, drive, first_of, flush, generate, number, read,
-    serve, trim, urgent, warnings, write,
+    Class, PAGE, bytes, class_of, close, count, drive, first_of, flush, generate, number,
+    policies_of, read, serve, trim, urgent, warnings, write,
 };
 use floatgate_ssd::sim::{self, Sim};
 use floatgate_ssd::{Drive, NoCache, ftl_of, run};
@@ -169,7 +169,7 @@ fn a_page_is_read_at_the_level_at_which_it_was_written() {
     let drive = drive(&[LEVELS]);
     for (page, (level, program, sense)) in AGCR.into_iter().enumerate() {
         let page = page as u64;
-        let mut policies = drive.policies.build();
+        let mut policies = policies_of(&drive);
         policies.cost = CostPolicy::Custom(Box::new(ByPage));
         let list = List::new("levels", vec![write(0, page), read(LATER, page)]).unwrap();
         let mut sim = Sim::new(&drive, ftl_of(&drive, policies));

@@ -2,7 +2,8 @@
 //! drive.
 
 use crate::common::{
-    self, Memory, class_of, count, drive, drive_of, first_of, generate, number, run_with, try_drive,
+    self, Memory, class_of, count, drive, drive_of, first_of, generate, number, policies_of,
+    run_with, try_drive,
 };
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator};
@@ -282,9 +283,9 @@ fn whoever_waits_for_space_is_not_kept_waiting_by_the_pace() {
         let own = [&pace, "host.mode=queue-depth", "host.queue-depth=512", "ftl.gc.stop=2"];
         let drive = settings(&own);
         let workload = generator(&drive, "random-write").unwrap();
-        let mut ftl = ftl_of(&drive, drive.policies.build());
+        let mut ftl = ftl_of(&drive, policies_of(&drive));
         floatgate_ssd::precondition(&drive, &*workload, &mut ftl, &mut |_| true).unwrap();
-        ftl.begin_run(drive.policies.build());
+        ftl.begin_run(policies_of(&drive));
         let mut sim = Sim::new(&drive, ftl);
         sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
         assert!(sim.wait_stats().space > 1000);

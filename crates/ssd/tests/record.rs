@@ -4,7 +4,8 @@
 #![allow(clippy::float_cmp)] // what must be exact is compared exactly
 
 use crate::common::{
-    self, bytes, class_of, count, drive, number, read, trim, urgent, without_timing, write,
+    self, bytes, class_of, count, drive, number, policies_of, read, trim, urgent, without_timing,
+    write,
 };
 use floatgate_ssd::config::Recording;
 use floatgate_ssd::record::{CHUNK, Column, RunTable, Sink, Values};
@@ -574,7 +575,7 @@ fn a_run_without_requests_has_all_tables() {
     }
     let drive = drive::<&str>(&[]);
     let rows = Rows::default();
-    let mut sim = Sim::new(&drive, ftl_of(&drive, drive.policies.build()));
+    let mut sim = Sim::new(&drive, ftl_of(&drive, policies_of(&drive)));
     sim.record(drive.recording, rows.sink());
     sim.run(&mut Nothing, None, &mut |_| true).unwrap();
     assert_eq!(rows.parts(RunTable::Requests), [0]);
@@ -609,7 +610,7 @@ fn a_role_without_a_name_is_another() {
         fn balance(&mut self, _: &Balance<'_>, _: &mut Plan) {}
     }
     let drive = drive::<&str>(&[]);
-    let mut policies = drive.policies.build();
+    let mut policies = policies_of(&drive);
     policies.wear = WearPolicy::Custom(Box::new(Giver(Some(Time::from_ns(1_000)))));
     let rows = Rows::default();
     let mut sim = Sim::new(&drive, ftl_of(&drive, policies));

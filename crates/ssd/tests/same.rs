@@ -1,14 +1,17 @@
 //! Unchanged? Correct? Equal inputs give equal results bit for bit, with any runs beside them.
 //! Every read gets the data written, with every mechanism of the drive at work.
 
-use crate::common::{self, Class, class_of, count, drive, generate, urgent, without_timing};
+use crate::common::cells::over;
+use crate::common::{
+    self, Class, Remembering, class_of, count, drive, generate, policies_of, urgent, without_timing,
+};
 use floatgate_ssd::sim::{Sim, Turn};
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::{Cost, FtlView, Interests, Lpn, Policies, Watch, WriteCtx};
-use kernel::{IndexVec, Rng, Time};
+use kernel::{Rng, Time};
 use nand::cells::Bits;
 use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, Ppn, Source, Store, Versions};
-use policies::{BuiltinWith, CostPolicy};
+use policies::CostPolicy;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use workload::{List, Op, Request, Workload};
@@ -131,10 +134,10 @@ fn a_run_does_not_depend_on_what_runs_beside_it() {
 
 /// Runs a workload over cells that remember, and checks the FTL's structure in the end. The loop
 /// itself checks that every read gets data of the page that it asked for.
-fn remember<S: Store + 'static>(drive: &Drive, workload: &dyn Workload) -> Sim<BuiltinWith<S>> {
-    let mut ftl = ftl_of::<BuiltinWith<S>>(drive, drive.policies.build_over());
+fn remember(drive: &Drive, workload: &dyn Workload) -> Sim<Remembering> {
+    let mut ftl = ftl_of(drive, policies_of(drive));
     precondition(drive, workload, &mut ftl, &mut |_| true).unwrap();
-    ftl.begin_run(drive.policies.build_over());
+    ftl.begin_run(policies_of(drive));
     let mut sim = Sim::new(drive, ftl);
     sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
     assert_eq!(sim.stats().served, workload.about().requests.unwrap());
@@ -166,7 +169,7 @@ fn every_read_gets_data_of_its_page() {
             for multi_plane in ["ftl.multi-plane=off", "ftl.multi-plane=any"] {
                 let drive = busy(&[own, &[order, multi_plane]].concat(), 3);
                 let list = with_priorities(&drive, pattern);
-                let sim = remember::<Versions>(&drive, &list);
+                let sim = remember(&drive, &list);
                 let counts = sim.ftl().counts();
                 assert!(counts.moved.total() > 500 && sim.stats().rmw_reads > 100);
                 let merged = sim.device_stats().merged;
@@ -202,7 +205,8 @@ fn every_read_gets_its_bits_from_cells() {
             ];
             let drive = busy(&settings, seed);
             let workload = generator(&drive, pattern).unwrap();
-            let sim = remember::<Bits>(&drive, &*workload);
+            let _cells = over::<Bits>();
+            let sim = remember(&drive, &*workload);
             let counts = sim.ftl().counts();
             assert!(counts.read[Source::Host] > 5_000, "{scheme}: {counts:?}");
             assert!(counts.erase[Source::Refresh] > 20, "{scheme}: {counts:?}");
@@ -257,7 +261,7 @@ fn writes_on_several_planes_keep_the_order_of_each_block() {
         let workload = generator(&drive, "random-write").unwrap();
         let policies = || Policies {
             cost: CostPolicy::Custom(Box::new(Restless { next: 0, pages: drive.logical_pages })),
-            ..drive.policies.build_over::<Versions>()
+            ..policies_of(&drive)
         };
         let mut ftl = ftl_of(&drive, policies());
         precondition(&drive, &*workload, &mut ftl, &mut |_| true).unwrap();
@@ -279,40 +283,38 @@ thread_local! {
     static LATEST: RefCell<BTreeMap<u32, u64>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Cells that remember which write of which page they hold, and a book of the latest: a read that
-/// gets an older one fails. True as long as the host asks one thing at a time, for then no write is
-/// on its way while a read is.
-struct Ledger(IndexVec<Ppn, (u32, u64)>, usize);
+/// Cells with a version in every slot, and a book of the latest: a read that gets an older one fails.
+/// True as long as the host asks one thing at a time, for then no write is on its way while a read is.
+struct Ledger(Versions);
 
 impl Store for Ledger {
-    type Page = (u32, u64);
+    type Page = u64;
 
-    fn stamp(owner: u32, order: u64) -> (u32, u64) {
-        LATEST.with_borrow_mut(|latest| latest.insert(owner, order));
-        (owner, order)
+    fn stamp(owner: u32, order: u64) -> u64 {
+        let page = Versions::stamp(owner, order);
+        LATEST.with_borrow_mut(|latest| latest.insert(owner, page));
+        page
     }
 
-    fn is_of(page: (u32, u64), owner: u32) -> bool {
-        page.0 == owner && LATEST.with_borrow(|latest| latest[&owner] == page.1)
+    fn is_of(page: u64, owner: u32) -> bool {
+        Versions::is_of(page, owner) && LATEST.with_borrow(|latest| latest[&owner] == page)
     }
 
-    fn new(geometry: &Geometry, _: &Layouts) -> Self {
+    fn new(geometry: &Geometry, layouts: &Layouts) -> Self {
         LATEST.with_borrow_mut(BTreeMap::clear);
-        let slots = IndexVec::filled((u32::MAX, 0), geometry.pages());
-        Self(slots, geometry.pages_per_block() as usize)
+        Self(Versions::new(geometry, layouts))
     }
 
-    fn write(&mut self, ppn: Ppn, page: (u32, u64)) {
-        self.0[ppn] = page;
+    fn write(&mut self, ppn: Ppn, page: u64) {
+        self.0.write(ppn, page);
     }
 
-    fn read(&self, ppn: Ppn) -> (u32, u64) {
-        self.0[ppn]
+    fn read(&self, ppn: Ppn) -> u64 {
+        self.0.read(ppn)
     }
 
-    fn erase(&mut self, block: BlockId, _: Mode) {
-        let first = block.as_u32() as usize * self.1;
-        self.0.as_mut_slice()[first..first + self.1].fill((u32::MAX, 0));
+    fn erase(&mut self, block: BlockId, mode: Mode) {
+        self.0.erase(block, mode);
     }
 }
 
@@ -325,7 +327,8 @@ fn every_read_gets_the_latest_data_of_its_page() {
             let size = ["workload.size=2KiB", "workload.read-share=0.5"];
             let drive = busy(&[own, &one, &size].concat(), 5);
             let list = with_priorities(&drive, pattern);
-            let sim = remember::<Ledger>(&drive, &list);
+            let _cells = over::<Ledger>();
+            let sim = remember(&drive, &list);
             assert!(sim.ftl().counts().moved.total() > 500, "{own:?}");
         }
     }
@@ -340,11 +343,11 @@ fn a_loss_of_power_finds_what_was_told_while_programs_are_interrupted() {
     let pages = u64::from(drive.logical_pages);
     let mut rng = Rng::named(4, "test/power");
     let none = List::new("one", vec![common::read(0, 0)]).unwrap();
-    let mut ftl = ftl_of(&drive, drive.policies.build_over::<Versions>());
+    let mut ftl = ftl_of(&drive, policies_of(&drive));
     precondition(&drive, &none, &mut ftl, &mut |_| true).unwrap();
-    ftl.begin_run(drive.policies.build_over());
+    ftl.begin_run(policies_of(&drive));
     let mut sim = Sim::new(&drive, ftl);
-    let newest = |sim: &Sim<BuiltinWith<Versions>>| {
+    let newest = |sim: &Sim<Remembering>| {
         let mut newest: BTreeMap<u64, u64> = BTreeMap::new();
         let ftl = sim.ftl();
         let written = (0..ftl.geometry().pages() as u32).map(Ppn::from_u32);
@@ -359,8 +362,7 @@ fn a_loss_of_power_finds_what_was_told_while_programs_are_interrupted() {
     assert_eq!(before.len() as u64, pages);
     // Every page is written once, in an order of its own, and others are read meanwhile.
     let (mut told, mut cuts, mut step) = (Vec::new(), 0, 0);
-    let interrupted =
-        |sim: &Sim<BuiltinWith<Versions>>| sim.device_stats().suspends.program.total();
+    let interrupted = |sim: &Sim<Remembering>| sim.device_stats().suspends.program.total();
     let mut seen = 0;
     while cuts < 1_500 {
         step += 1;
@@ -398,10 +400,11 @@ fn a_loss_of_power_finds_what_was_told_while_programs_are_interrupted() {
 #[test]
 #[should_panic(expected = "got another page's data")]
 fn an_old_copy_would_be_found() {
+    let _cells = over::<Ledger>();
     let drive = busy(&["host.mode=think-time"], 5);
     let read = Request { op: Op::Read, ..common::read(1_000_000, 3) };
     let list = List::new("canary", vec![common::write(0, 3), read]).unwrap();
-    let mut ftl = ftl_of(&drive, drive.policies.build_over::<Ledger>());
+    let mut ftl = ftl_of(&drive, policies_of(&drive));
     precondition(&drive, &list, &mut ftl, &mut |_| true).unwrap();
     let mut sim = Sim::new(&drive, ftl);
     // The host believes in a write that the drive has not seen.
@@ -428,7 +431,7 @@ fn the_last_write_of_every_page_is_what_the_drive_holds() {
             let depth = format!("host.queue-depth={depth}");
             let drive = busy(&[own, &[&depth, "policy order=priority"]].concat(), 9);
             let list = with_priorities(&drive, pattern);
-            let mut sim = remember::<Versions>(&drive, &list);
+            let mut sim = remember(&drive, &list);
             // A page that is on its way as the run ends is in no slot yet.
             assert!(sim.work_off().is_some());
             let ftl = sim.ftl();

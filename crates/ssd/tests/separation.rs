@@ -2,7 +2,9 @@
 //! A log beside random writes costs nothing. Every scheme equals a plain model of its own rule.
 
 use crate::common::twin::{Moves, Pool, Twin};
-use crate::common::{BASE, close, drive, generate, number, try_drive};
+use crate::common::{
+    BASE, Remembering, close, data_of, drive, generate, number, policies_of, try_drive,
+};
 use crate::waf::expected;
 use floatgate_ssd::{Drive, ftl_of};
 use ftl::{
@@ -11,7 +13,7 @@ use ftl::{
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, Geometry, Outcome, Ppn, Tag};
-use policies::{Builtin, VictimPolicy};
+use policies::VictimPolicy;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -49,7 +51,7 @@ impl Victim for Counting {
 
 /// One plane, without time.
 struct OnePlane {
-    ftl: Ftl<Builtin>,
+    ftl: Ftl<Remembering>,
     waiting: Waiting,
     idle: BitSet,
     moves: Arc<Mutex<Vec<u32>>>,
@@ -91,7 +93,7 @@ impl OnePlane {
         let drive = one_plane(pages, separation, victim);
         assert_eq!((drive.logical_pages, drive.geometry.planes()), (pages, 1));
         let moves = Arc::new(Mutex::new(vec![0; pages as usize]));
-        let mut policies = drive.policies.build();
+        let mut policies = policies_of(&drive);
         policies.victim =
             VictimPolicy::Custom(Box::new(Counting(Arc::clone(&moves), policies.victim)));
         if let Some(deaths) = deaths {
@@ -114,7 +116,7 @@ impl OnePlane {
         let host = self.access(AccessKind::Write, lpn, hint);
         let given = self.ftl.write(lpn, host, &self.waiting, &self.idle, Time::ZERO);
         let operation = given.expect("collection is always done");
-        self.ftl.concluded(lpn, || (), &operation, Outcome::Done, Time::ZERO);
+        self.ftl.concluded(lpn, || data_of(lpn), &operation, Outcome::Done, Time::ZERO);
         self.ftl.settle(Time::ZERO);
         self.writes += 1;
     }

@@ -5,7 +5,7 @@
 //! shares are those of the weights. The wait inside is the same for each, because the drive does
 //! not distinguish them.
 
-use crate::common;
+use crate::common::{self, policies_of};
 use floatgate_ssd::ftl_of;
 use floatgate_ssd::sim::{Sim, Turn};
 use kernel::{Dur, Prio, Time};
@@ -18,7 +18,7 @@ const REQUESTS: u64 = 40_000;
 fn two_flows_share_a_drive_by_their_weights() {
     for weights in [[1_u64, 1], [1, 2], [1, 4]] {
         let drive = common::drive::<&str>(&[]);
-        let mut sim = Sim::new(&drive, ftl_of(&drive, drive.policies.build()));
+        let mut sim = Sim::new(&drive, ftl_of(&drive, policies_of(&drive)));
         let mut given = [0_u64; 2];
         let mut done = [0_u64; 2];
         let mut latency = [Dur::ZERO; 2];

@@ -4,23 +4,22 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use crate::common::{
-    self, Memory, PAGE, bytes, class_of, close, count, drive, first_of, generate, number, run_with,
-    serve, trim, warnings, without_timing,
+    self, Memory, PAGE, Remembering, bytes, class_of, close, count, data_of, drive, first_of,
+    generate, number, policies_of, run_with, serve, trim, warnings, without_timing,
 };
 use floatgate_ssd::{
     Drive, NoCache, Preconditioned, StateCache, ftl_of, generator, planned, precondition,
 };
 use ftl::{Ftl, Lpn};
 use kernel::{Rng, Time};
-use policies::Builtin;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Cursor, Read, Write};
 use workload::{List, Op, Request, Workload};
 
 /// The drive's FTL after preconditioning, and the report of preconditioning.
-fn preconditioned(drive: &Drive, workload: &dyn Workload) -> (Ftl<Builtin>, Preconditioned) {
-    let mut ftl = ftl_of(drive, drive.policies.build());
+fn preconditioned(drive: &Drive, workload: &dyn Workload) -> (Ftl<Remembering>, Preconditioned) {
+    let mut ftl = ftl_of(drive, policies_of(drive));
     let state = precondition(drive, workload, &mut ftl, &mut |_| true).unwrap();
     ftl.check().unwrap();
     (ftl, state)
@@ -269,7 +268,7 @@ fn an_aged_drive_is_flat() {
             let before = ftl.counts().program.total();
             for _ in 0..pages {
                 let lpn = Lpn::from_u32(rng.below(pages));
-                assert!(ftl.write_now(lpn, (), Time::ZERO));
+                assert!(ftl.write_now(lpn, data_of(lpn), Time::ZERO));
             }
             stretches.push((ftl.counts().program.total() - before) as f64 / f64::from(pages));
         }

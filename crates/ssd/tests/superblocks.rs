@@ -2,7 +2,8 @@
 //! take; and refused settings.
 
 use crate::common::{
-    BASE, Memory, close, drive, generate, number, read, run_with, trim, try_drive, write,
+    BASE, Memory, Remembering, close, data_of, drive, generate, number, policies_of, read,
+    run_with, trim, try_drive, write,
 };
 use crate::waf::greedy;
 use floatgate_ssd::sim::Turn;
@@ -10,7 +11,6 @@ use floatgate_ssd::{Client, Drive, NoCache, Session, ftl_of, generator, open_ses
 use ftl::{Ftl, Lpn, State};
 use kernel::{Dur, Idx, Rng, Time};
 use nand::{BlockId, Geometry, Source};
-use policies::Builtin;
 use serde_json::Value;
 
 /// A shape, and the superblocks that it may have, with the number of their blocks.
@@ -79,9 +79,10 @@ fn units_lie_on_all_dies_in_stripe_order() {
             let geometry = drive.geometry;
             assert_eq!(geometry.superblocks().members(), members, "{what}");
             let dies = members / geometry.planes_per_die() as u32;
-            let mut ftl = ftl_of(&drive, drive.policies.build());
+            let mut ftl = ftl_of(&drive, policies_of(&drive));
             for page in 0..drive.logical_pages {
-                assert!(ftl.write_now(Lpn::from_u32(page), (), Time::ZERO));
+                let lpn = Lpn::from_u32(page);
+                assert!(ftl.write_now(lpn, data_of(lpn), Time::ZERO));
             }
             ftl.flush_buffered_pages(Time::ZERO);
             ftl.check().unwrap();
@@ -236,11 +237,12 @@ fn taking_part(drive: &Drive) -> f64 {
 }
 
 /// Write amplification of random writes without parity, measured over `passes` of the drive after `warm`.
-fn uniform(drive: &Drive, warm: u32, passes: u32) -> (f64, Ftl<Builtin>) {
+fn uniform(drive: &Drive, warm: u32, passes: u32) -> (f64, Ftl<Remembering>) {
     let pages = drive.logical_pages;
-    let mut ftl = ftl_of(drive, drive.policies.build());
+    let mut ftl = ftl_of(drive, policies_of(drive));
     let put = |ftl: &mut Ftl<_>, page: u32| {
-        assert!(ftl.write_now(Lpn::from_u32(page), (), Time::ZERO), "there is room");
+        let lpn = Lpn::from_u32(page);
+        assert!(ftl.write_now(lpn, data_of(lpn), Time::ZERO), "there is room");
     };
     (0..pages).for_each(|page| put(&mut ftl, page));
     let mut rng = Rng::named(3, "superblocks");
@@ -443,9 +445,10 @@ fn parity_is_one_unit_in_so_many() {
         for (pages, whole) in
             [(data, stripes), (data - 1, stripes - 1), (stripe, 1), (stripe - 1, 0)]
         {
-            let mut ftl = ftl_of(&with, with.policies.build());
+            let mut ftl = ftl_of(&with, policies_of(&with));
             for page in 0..pages {
-                assert!(ftl.write_now(Lpn::from_u32(page), (), Time::ZERO));
+                let lpn = Lpn::from_u32(page);
+                assert!(ftl.write_now(lpn, data_of(lpn), Time::ZERO));
             }
             // A unit that is not full waits in memory, and so does the parity of its stripe.
             let counts = ftl.counts();

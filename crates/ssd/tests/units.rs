@@ -4,13 +4,12 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use crate::common::{
-    self, PAGE, bytes, class_of, close, count, drive, first_of, flush, generate, number, read,
-    serve, trim, try_drive, urgent, write, write_fua,
+    self, PAGE, Remembering, bytes, class_of, close, count, drive, first_of, flush, generate,
+    number, policies_of, read, serve, trim, try_drive, urgent, write, write_fua,
 };
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::Ftl;
-use policies::Builtin;
 use serde_json::Value;
 use workload::Op;
 
@@ -344,19 +343,19 @@ fn what_is_there_before_the_run_is_in_flash() {
     let own = ["precondition.fill=full", "precondition.age=random", "geometry.blocks-per-plane=64"];
     let drive = drive(&quarters(&own));
     let workload = generator(&drive, "random-write").unwrap();
-    let mut ftl = ftl_of(&drive, drive.policies.build());
+    let mut ftl = ftl_of(&drive, policies_of(&drive));
     precondition(&drive, &*workload, &mut ftl, &mut |_| true).unwrap();
     assert_eq!(ftl.map().mapped(), drive.logical_pages);
-    let saved = |ftl: &Ftl<Builtin>| {
+    let saved = |ftl: &Ftl<Remembering>| {
         let mut state = Vec::new();
         ftl.save(&mut state).expect("memory takes all");
         state
     };
     let state = saved(&ftl);
-    let mut other = ftl_of(&drive, drive.policies.build());
+    let mut other = ftl_of(&drive, policies_of(&drive));
     other.restore(&mut &state[..]).expect("its own state");
     assert_eq!(saved(&other), state);
-    ftl.begin_run(drive.policies.build());
+    ftl.begin_run(policies_of(&drive));
     assert_eq!(ftl.counts().padding.total(), 0);
     // Half a program unit is not a valid state.
     let sim = Sim::new(&drive, other);

@@ -10,7 +10,9 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use crate::common::twin::{Moves, Pool, Twin};
-use crate::common::{close, drive, first_of, generate, number, run_with, warnings};
+use crate::common::{
+    close, data_of, drive, first_of, generate, number, policies_of, run_with, warnings,
+};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, NoCache, ftl_of, generator, precondition};
 use ftl::Lpn;
@@ -464,14 +466,15 @@ fn hot_cold(spare: f64, victim: &str, warm: u64, fills: u64) -> f64 {
     let pages = array.logical(spare);
     let drive = array.drive(spare, victim, &[&format!("workload.requests={}", fills * pages)]);
     let workload = generator(&drive, "hot-cold").unwrap();
-    let mut ftl = ftl_of(&drive, drive.policies.build());
+    let mut ftl = ftl_of(&drive, policies_of(&drive));
     precondition(&drive, &*workload, &mut ftl, &mut |_| true).unwrap();
     let mut rng = Rng::named(7, "hot and cold");
     for _ in 0..warm * pages {
         let page = draw_hot_cold(&mut rng, pages);
-        assert!(ftl.write_now(Lpn::from_u32(page as u32), (), Time::ZERO));
+        let lpn = Lpn::from_u32(page as u32);
+        assert!(ftl.write_now(lpn, data_of(lpn), Time::ZERO));
     }
-    ftl.begin_run(drive.policies.build());
+    ftl.begin_run(policies_of(&drive));
     let mut sim = Sim::new(&drive, ftl);
     sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
     let counts = sim.ftl().counts();

@@ -1,12 +1,14 @@
 //! Support for the tests of the FTL: a driver that finishes operations in any legal order, the
 //! plain map that it is compared with, and drives drawn from a seed.
 
+mod cells;
 mod drive;
 mod policy_types;
 mod scenario;
 mod small;
 mod steps;
 
+pub(crate) use cells::{Cells, Remembering, over};
 pub(crate) use drive::{Drive, Fault, HintsOf, Sabotage, Seen, Taste};
 pub(crate) use policy_types::{
     Mix, NoRefresh, Plain, Traditional, builtin, policies_of, policies_with, small_config,

@@ -1,13 +1,13 @@
 //! Policy types whose cells remember their data, so that a lost or mixed-up page is seen.
 
+use super::cells::{Cells, Remembering};
 use ftl::{Coding, Config, Cost, GcMarks, Policies, PolicyTypes, ReadDisturb, Watch, WriteCtx};
-use nand::{Geometry, Layouts, Level, Shape, Store, Versions};
+use nand::{Geometry, Layouts, Level, Shape};
 pub(crate) use policies::coding::plain::Plain;
 pub(crate) use policies::read_disturb::none::NoRefresh;
 use policies::{
-    BuiltinWith, CodingPolicy, CostPolicy, OrderPolicy, PageChoicePolicy, PlacementPolicy,
-    PolicySet, ReadDisturbPolicy, SeparationPolicy, SlcCachePolicy, ThrottlePolicy, VictimPolicy,
-    WearPolicy,
+    CodingPolicy, CostPolicy, OrderPolicy, PageChoicePolicy, PlacementPolicy, PolicySet,
+    ReadDisturbPolicy, SeparationPolicy, SlcCachePolicy, ThrottlePolicy, VictimPolicy, WearPolicy,
 };
 use std::marker::PhantomData;
 
@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 pub(crate) struct Mix<R>(PhantomData<fn() -> R>);
 
 impl<R: ReadDisturb + 'static> PolicyTypes for Mix<R> {
-    type Store = Versions;
+    type Store = Cells;
     type Cost = CostPolicy;
     type Throttle = ThrottlePolicy;
     type ReadDisturb = R;
@@ -32,18 +32,18 @@ impl<R: ReadDisturb + 'static> PolicyTypes for Mix<R> {
     type Order = OrderPolicy;
 }
 
-/// The set's policies over cells that remember `S`.
-pub(crate) fn builtin<S: Store + 'static>(set: &PolicySet) -> Policies<BuiltinWith<S>> {
+/// The set's policies over cells that remember.
+pub(crate) fn builtin(set: &PolicySet) -> Policies<Remembering> {
     set.build_over()
 }
 
 /// The same with a test's own policies of three families.
-pub(crate) fn policies_of<S: Store + 'static>(
+pub(crate) fn policies_of(
     set: &PolicySet,
     cost: impl Cost + 'static,
     read_disturb: impl ReadDisturb + 'static,
     coding: impl Coding + 'static,
-) -> Policies<BuiltinWith<S>> {
+) -> Policies<Remembering> {
     Policies {
         cost: CostPolicy::Custom(Box::new(cost)),
         read_disturb: ReadDisturbPolicy::Custom(Box::new(read_disturb)),
@@ -59,7 +59,7 @@ pub(crate) fn policies_with<R: ReadDisturb + 'static>(
     read_disturb: R,
     coding: impl Coding + 'static,
 ) -> Policies<Mix<R>> {
-    let p = builtin::<Versions>(set);
+    let p = builtin(set);
     Policies {
         cost: CostPolicy::Custom(Box::new(cost)),
         throttle: p.throttle,

@@ -8,15 +8,15 @@ mod rewriter;
 mod twice;
 
 use crate::support::{
-    Fault, Needs, NoRefresh, Plain, Scenario, Seen, Traditional, policies_of, run, sweep,
+    Fault, Needs, NoRefresh, Plain, Remembering, Scenario, Seen, Traditional, over, policies_of,
+    run, sweep,
 };
 use ftl::{Coding, Cost, Ftl, Pool, ReadDisturb, State, StreamId, Watch};
 use halved::Halved;
 use kernel::Idx;
 use nand::cells::Bits;
-use nand::{BlockId, Layouts, Mode, Source, Versions};
+use nand::{BlockId, Layouts, Mode, Source};
 use partly::Partly;
-use policies::BuiltinWith;
 use reprogrammed::Reprogrammed;
 use rewriter::Rewriter;
 use std::cell::RefCell;
@@ -53,7 +53,7 @@ impl Acts {
         s: &Scenario,
         layouts: Layouts,
         families: impl Fn() -> (C, R, D),
-        look: impl Fn(&Ftl<BuiltinWith<Versions>>),
+        look: impl Fn(&Ftl<Remembering>),
     ) -> Result<Seen, Fault>
     where
         C: Cost + 'static,
@@ -151,9 +151,9 @@ fn bits_of_both_generations_read_back() {
     let run = |s: &Scenario| {
         let set = s.set();
         let layouts = Twice::two_thirds(s.shape.pages_per_block);
-        let drive = run(s, layouts, || {
-            policies_of::<Bits>(&set, Traditional, NoRefresh, Twice::default())
-        })?;
+        let _cells = over::<Bits>();
+        let drive =
+            run(s, layouts, || policies_of(&set, Traditional, NoRefresh, Twice::default()))?;
         Ok(drive.seen)
     };
     let Some(seen) = sweep(1_000..1_040, scenario, run) else { return };

@@ -4,11 +4,16 @@
 #![allow(dead_code, reason = "each of the three test binaries uses a part of this")]
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
+#[path = "../../../ftl/tests/support/cells.rs"]
+pub(crate) mod cells;
 pub(crate) mod twin;
 
+pub(crate) use cells::{Cells, Remembering};
 use floatgate_ssd::config::{Layers, load, render};
 use floatgate_ssd::{Drive, NoCache, StateCache, generator, run};
+use ftl::{Lpn, Policies};
 use kernel::{Prio, Time};
+use nand::Store;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -42,6 +47,16 @@ spare-factor = 0.5
 start = 2
 stop = 2
 "#;
+
+/// The policies of a drive, over cells that remember.
+pub(crate) fn policies_of(drive: &Drive) -> Policies<Remembering> {
+    drive.policies.build_over()
+}
+
+/// The data of a page that no request has written.
+pub(crate) fn data_of(lpn: Lpn) -> u64 {
+    Cells::stamp(lpn.as_u32(), 0)
+}
 
 /// The drive of [`BASE`] with these settings on top, such as `ftl.spare-factor=0.2`; one that
 /// begins with `policy ` is a policy, such as `policy victim=fifo`.
