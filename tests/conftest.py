@@ -175,7 +175,10 @@ _LONG = 10
 @pytest.fixture(autouse=True, scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Tests keep preconditioned drives to themselves, and have a terminal of the usual width."""
-    os.environ["FLOATGATE_CACHE"] = str(tmp_path_factory.mktemp("states"))
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # All workers of a session have one: a drive is made once.
+    os.environ["FLOATGATE_CACHE"] = str(folder / "states")
     os.environ["COLUMNS"] = "80"
 
 

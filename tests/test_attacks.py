@@ -21,9 +21,9 @@ import polars as pl
 import pytest
 
 import floatgate as fg
+from floatgate.cache import cache
 from floatgate.cluster import _marked
 from floatgate.result.files import tidy
-from floatgate.runs.cache import cache
 from floatgate.runs.workers.locks import alone
 from floatgate.runs.workers.pool import Job
 from floatgate.workloads import parquet

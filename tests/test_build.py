@@ -15,9 +15,9 @@ import pytest
 
 import floatgate as fg
 from floatgate import build, engine
+from floatgate.cache import cache
 from floatgate.policy.finder import Finder
 from floatgate.result.comparison import Failure
-from floatgate.runs.cache import cache
 from floatgate.runs.workers.pool import Job, Processes
 from floatgate.workloads.reading import how_to_read
 

@@ -16,6 +16,7 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
+from floatgate.cache import kept
 from floatgate.engine import InputError
 
 CASES, GROUP, FEW = 48, 12, 12
@@ -366,3 +367,71 @@ def test_what_is_known_of_a_trace_lies_in_the_folder_too(
     assert found == {"CACHEDIR.TAG", "traces"}
     (known,) = (fresh / "floatgate-cache" / "traces").iterdir()
     assert known.suffix == ".json"
+
+
+# ── What can be made again ──────────────────────────────────────────────────────────────────────
+
+
+def made_with(content: bytes, times: list[bytes]) -> Callable[[], bytes]:
+    def make() -> bytes:
+        times.append(content)
+        return content
+
+    return make
+
+
+def test_it_is_made_once_and_again_where_the_file_is_not_whole_or_not_ours(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[bytes] = []
+    make = made_with(b"a program", times)
+    assert [kept("name", make) for _ in range(3)] == [b"a program"] * 3
+    assert len(times) == 1
+    path = fresh / "floatgate-cache" / "made" / "name"
+    whole = path.read_bytes()
+    assert whole[32:] == b"a program"
+    for damaged in (b"", whole[:10], whole[:-1], whole + b"x", whole[:32] + b"A program"):
+        path.write_bytes(damaged)
+        assert kept("name", make) == b"a program"
+        assert path.read_bytes() == whole, "it is mended"
+    assert len(times) == 6
+    # A link may lead to a file of somebody else, and nobody waits for a pipe.
+    (fresh / "other").write_bytes(whole)
+    path.unlink()
+    path.symlink_to(fresh / "other")
+    assert kept("name", make) == b"a program"
+    path.unlink()
+    os.mkfifo(path)
+    assert kept("name", make) == b"a program"
+    assert len(times) == 8
+    path.unlink()
+    path.mkdir()
+    assert kept("name", make) == b"a program"
+    path.rmdir()
+    kept("name", make)
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    assert kept("name", make) == b"a program"
+    assert len(times) == 11
+    assert {each.name for each in path.parent.iterdir()} == {"name"}
+
+
+def test_without_a_cache_it_is_made_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[bytes] = []
+    (tmp_path / "file").touch()
+    for named in ("", str(tmp_path / "file")):
+        monkeypatch.setenv("FLOATGATE_CACHE", named)
+        assert kept("name", made_with(b"x", times)) == b"x"
+    assert len(times) == 2
+
+
+def test_a_second_page_takes_the_program_of_the_first(fresh: Path, floatgate: Floatgate) -> None:
+    assert floatgate(*WORDS[:3], *WORDS[4:], "--out", "kept-run").returncode == 0
+    pages = []
+    for name in ("first.html", "second.html"):
+        assert floatgate("report", "kept-run", "-o", name).returncode == 0
+        pages.append((fresh.parent / name).read_bytes())
+    assert pages[0] == pages[1]
+    (program,) = (fresh / "floatgate-cache" / "made").iterdir()
+    assert program.read_bytes()[32:] in pages[0]

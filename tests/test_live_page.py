@@ -40,8 +40,9 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(stored: Path) -> Iterator[Server]:
+    """A server that has drawn its page once for all tests that only read."""
     with serve(stored) as server:
         yield server
 

@@ -18,9 +18,9 @@ import pytest
 import floatgate as fg
 from conftest import Floatgate
 from floatgate import Experiment
+from floatgate.cache import Cache
 from floatgate.result.files import tidy
 from floatgate.runs import batch
-from floatgate.runs.cache import Cache
 from floatgate.runs.estimate import Rates, estimate
 from floatgate.runs.sweep import prepare
 from floatgate.runs.workers import pool
@@ -493,7 +493,7 @@ def test_what_a_zombie_left_is_removed(tmp_path: Path) -> None:
 
 HOLD = """
 import sys
-from floatgate.runs.cache import Cache
+from floatgate.cache import Cache
 from floatgate.runs.workers.locks import alone
 with alone(Cache(sys.argv[1], "1GiB"), "abcdef", lambda *state: None) as told:
     print("taken", flush=True)

@@ -258,7 +258,8 @@ def test_large_drives_are_shown_in_cells_and_long_runs_in_fewer_instants(
 def test_the_command_line_writes_the_page_and_says_what_is_missing(
     floatgate: Floatgate, tmp_path: Path
 ) -> None:
-    words = ["run", "agcr", "random-write", "--set", "workload.requests=2000", "--quiet"]
+    settings = [f"--set={key}={value}" for key, value in SMALL.items()]
+    words = ["run", "agcr", "random-write", *settings, "--quiet"]
     alone = floatgate(*words, "--snapshots")
     assert (alone.returncode, alone.stdout) == (2, "")
     assert "--snapshots is stored beside the result: say where with --out DIR" in alone.stderr

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from floatgate import build, engine
+from floatgate.cache import cache
 from floatgate.engine import InputError
 from floatgate.mistakes import FileError, NoFileError
 from floatgate.result.files import in_the_way
 from floatgate.result.run import Result
-from floatgate.runs.cache import cache
 from floatgate.settings import Policies, Settings, pairs, policies_of, steadied
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 //! Preconditioned drives, and facts of traces, kept in a folder between runs. A cache may lose its
 //! content: an entry that cannot be written or read is made anew, and never fails a run.
 //!
-//! The folder is floatgate's alone (`python/floatgate/runs/cache.py` makes it and marks it). Still
+//! The folder is floatgate's alone (`python/floatgate/cache.py` makes it and marks it). Still
 //! nothing is deleted there but files with the names given here.
 
 use std::fs::{self, File};

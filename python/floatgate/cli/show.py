@@ -49,7 +49,7 @@ def kept(where: Callable[[], str]) -> Iterator[None]:
 def place_of(result: Result) -> str:
     """A sentence with the place of a stored result, which may be in the cache."""
     from floatgate import InputError
-    from floatgate.runs.cache import cache
+    from floatgate.cache import cache
 
     if result.folder is not None:
         return f"the result is stored in {result.folder}"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from floatgate import build, engine
+from floatgate.cache import cache
 from floatgate.mistakes import UnknownNameError
 from floatgate.result.values import Value
-from floatgate.runs.cache import cache
 from floatgate.settings import Policies, Settings, pairs, policies_of
 from floatgate.workloads.reading import Reading, how_to_read, takes_reading
 

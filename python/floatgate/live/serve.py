@@ -11,12 +11,12 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from floatgate import build, engine
+from floatgate.cache import cache
 from floatgate.lists import drives
 from floatgate.mistakes import UnknownNameError
 from floatgate.result.folder import TABLES
 from floatgate.result.recording import Recording
 from floatgate.result.run import Result
-from floatgate.runs.cache import cache
 from floatgate.runs.run import resolve
 from floatgate.settings import Policies, Settings, pairs, policies_of
 

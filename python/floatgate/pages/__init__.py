@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.util
 import os
+import re
 from pathlib import Path
 
+from floatgate.cache import kept
 from floatgate.mistakes import FileError, PackageError
 from floatgate.pages.terms import Terms
 from floatgate.result.files import in_the_way, reason, replace
@@ -100,9 +103,16 @@ def piece(template: str, **values: object) -> str:
     return environment.get_template(template).render(terms=terms, **values)
 
 
+_PLOTTER = "window.vegaEmbed = vegaEmbed;"
+
+
 @functools.cache
 def _bundle() -> str:
-    """The program that draws plots; putting it together takes a second."""
+    """The program that draws plots. Putting it together takes a second, so the cache keeps it."""
+    from importlib.metadata import version
+
     import vl_convert
 
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    known = re.sub(r"[^\w.]", "_", version("vl-convert-python"))
+    name = f"{known}-{hashlib.sha256(_PLOTTER.encode()).hexdigest()[:16]}.js"
+    return kept(name, lambda: vl_convert.javascript_bundle(_PLOTTER).encode()).decode()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate import build, engine
+from floatgate.cache import cache
 from floatgate.engine import InputError
 from floatgate.mistakes import ConflictError, FileError, as_one, said
 from floatgate.policy.finder import Finder
@@ -24,7 +25,6 @@ from floatgate.result.lists import PLANNED, write_planned
 from floatgate.result.names import label, where
 from floatgate.result.run import Result
 from floatgate.result.values import identity
-from floatgate.runs.cache import cache
 from floatgate.runs.workers.pool import Executor, Job, local, stored
 from floatgate.workloads.reading import how_to_read
 

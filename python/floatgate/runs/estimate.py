@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from floatgate import engine
+from floatgate.cache import cache
 from floatgate.runs.batch import Checked
-from floatgate.runs.cache import cache
 from floatgate.runs.workers.pool import cores, finished
 from floatgate.settings import divisor
 

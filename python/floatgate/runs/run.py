@@ -8,11 +8,11 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Unpack
 
 from floatgate import build, engine
+from floatgate.cache import cache
 from floatgate.hints import hint
 from floatgate.mistakes import UnknownNameError
 from floatgate.result.folder import CHOICES, SNAPSHOTS, TABLES
 from floatgate.result.run import Result
-from floatgate.runs.cache import cache
 from floatgate.settings import Policies, Settings, pairs, policies_of, steadied
 from floatgate.workloads.reading import Reading, how_to_read, takes_reading
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from floatgate.runs.cache import Cache
+    from floatgate.cache import Cache
 
 Progress = Callable[[str, int, int | None, int], object]
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from floatgate.build import digest
+from floatgate.cache import cache
 from floatgate.engine import InputError, InternalError
 from floatgate.mistakes import NoFileError
 from floatgate.policy.permission import allow_code
@@ -25,7 +26,6 @@ from floatgate.result.comparison import Failure
 from floatgate.result.files import content
 from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES, altered
 from floatgate.result.run import Result
-from floatgate.runs.cache import cache
 from floatgate.runs.run import run
 from floatgate.runs.workers.locks import alone
 from floatgate.workloads.reading import Reading

@@ -1,4 +1,4 @@
-"""The folder that keeps preconditioned drives, and facts of traces, between runs.
+"""The folder that keeps preconditioned drives, facts of traces, and the program of pages.
 
 It is a marked folder of floatgate's own within the folder that the user names. The engine frees
 space only there, and only files with its own names (`crates/python/src/cache.rs`).
@@ -6,12 +6,16 @@ space only there, and only files with its own names (`crates/python/src/cache.rs
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from floatgate.mistakes import FileError
+from floatgate.result.files import replace, tidy
 
 NAME = "floatgate-cache"
 """The name of the folder."""
@@ -80,3 +84,47 @@ def _claim(folder: Path) -> None:
             "delete it, or name another folder with FLOATGATE_CACHE"
         )
     tag.write_text(_MARK)
+
+
+_DIGEST = hashlib.sha256
+_LENGTH = _DIGEST().digest_size
+
+
+def kept(name: str, make: Callable[[], bytes]) -> bytes:
+    """Returns what `make` returns, which the cache keeps under `name`.
+
+    The name has to contain everything that the content depends on. Content is made anew if there is
+    no cache, or if the file is damaged or belongs to somebody else.
+
+    Raises:
+        InputError: As for `cache`.
+    """
+    found = cache()
+    path = found and Path(found.folder) / "made" / name
+    if path and (content := _own(path)) is not None:
+        return content
+    content = make()
+    if path:
+        with suppress(OSError):  # A cache that cannot be written stores nothing.
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            tidy(path.parent)
+            replace(path, _DIGEST(content).digest() + content)
+    return content
+
+
+def _own(path: Path) -> bytes | None:
+    """The content of a kept file; None if it is damaged or belongs to somebody else."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(handle, "rb") as file:
+            what = os.fstat(handle)
+            if (
+                not stat.S_ISREG(what.st_mode)
+                or what.st_uid != os.geteuid()
+                or what.st_mode & 0o022
+            ):
+                return None
+            digest, content = file.read(_LENGTH), file.read()
+    except OSError:
+        return None
+    return content if digest == _DIGEST(content).digest() else None
