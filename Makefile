@@ -216,7 +216,8 @@ $(PACKAGES): $(BUILDER)
 
 $(DEVELOPING): $(PACKAGES)
 	@echo "Installing the Python packages that tests use"
-	@$(PIP) $$($(BIN)/python scripts/requirements.py all dev)
+	@# Python compiles what is loaded; most of these packages are loaded by a few tests.
+	@$(PIP) --no-compile $$($(BIN)/python scripts/requirements.py all dev)
 	@touch $@
 
 $(INSTALLED): $(PACKAGES) | $(EXTENSION)

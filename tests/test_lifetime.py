@@ -142,7 +142,7 @@ def test_a_drive_that_ages_by_its_file_keeps_to_it(tmp_path: Path) -> None:
     [
         ("random-write", {}),
         ("random-write", {"workload.span": "1MiB"}),
-        ("zipf", {"workload.size": "2KiB"}),
+        pytest.param("zipf", {"workload.size": "2KiB"}, marks=pytest.mark.verify),
         ("hot-cold", {}),
     ],
 )

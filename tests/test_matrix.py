@@ -91,11 +91,6 @@ def test_three_presets_run_a_generator_and_a_trace(floatgate: Floatgate, drive: 
     answers(floatgate("run", drive, some_real(), "--first", "2000"))
 
 
-@pytest.mark.parametrize("drive", FEW[-1:])
-def test_a_preset_names_years_of_a_trace(floatgate: Floatgate, drive: str) -> None:
-    lives(floatgate, drive, some_real())
-
-
 @pytest.mark.verify
 @pytest.mark.parametrize("workload", WORKLOADS, ids=names)
 @pytest.mark.parametrize("drive", DRIVES)

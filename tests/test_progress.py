@@ -227,6 +227,7 @@ def test_several_runs_say_at_once_what_they_do_and_end_when_they_do(
     assert script.getvalue() == "0 of 2 runs   0 %  2 ageing, 20.0 M pages written\n"
 
 
+@pytest.mark.verify
 def test_a_comparison_tells_which_drives_are_still_made_ready() -> None:
     heard: list[Standing] = []
     big = {"geometry.blocks-per-plane": 128, "workload.requests": 2_000}
@@ -239,6 +240,7 @@ def test_a_comparison_tells_which_drives_are_still_made_ready() -> None:
     assert heard[-1].share == 1
 
 
+@pytest.mark.verify
 def test_a_run_in_a_script_says_where_it_is(tmp_path: Path) -> None:
     reads, writes = os.pipe()
     run = endless(tmp_path, stderr=writes)

@@ -351,7 +351,8 @@ def test_numbers_that_are_not_changed_do_not_matter(name: str, share: float, ste
             assert measure.value(measure.changed(model, key, factor), how) == before, key
 
 
-@pytest.mark.parametrize("place", ["in", pytest.param("after", marks=pytest.mark.verify)])
+@pytest.mark.verify
+@pytest.mark.parametrize("place", ["in", "after"])
 def test_numbers_without_influence_on_a_cache_do_not_matter(place: str) -> None:
     model = PRODUCTS["samsung-980"].models[0]
     how = Rule("", "mb", False, 0.0, 131072, 32, "none", False, place)

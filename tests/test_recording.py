@@ -309,6 +309,7 @@ def test_a_result_without_tables_says_why(stored: Result, tmp_path: Path) -> Non
             table(Result.load(plain.save(tmp_path)))
 
 
+@pytest.mark.verify
 def test_many_requests_come_in_parts_and_memory_does_not_grow(tmp_path: Path) -> None:
     program = """
 import resource, sys, floatgate
@@ -398,6 +399,7 @@ except floatgate.InputError as error:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.verify
 def test_one_thread_of_polars_reads_a_table_while_others_are_written(tmp_path: Path) -> None:
     # The command gives polars one thread: a task there that waited for another would wait for ever.
     def command(*words: str) -> None:

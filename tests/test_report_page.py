@@ -311,8 +311,9 @@ def test_a_legend_is_used_by_keyboard(browser: Browser, pages: dict[str, Path]) 
     assert pressed() == names[1:2]
 
 
+@pytest.mark.verify
 @both_fonts
-@pytest.mark.parametrize("columns", [1, pytest.param(2, marks=pytest.mark.verify)])
+@pytest.mark.parametrize("columns", [1, 2])
 def test_figures_of_a_publication_are_whole_and_nothing_touches(
     browser: Browser, reports: dict[str, Report], tmp_path: Path, columns: int
 ) -> None:

@@ -152,6 +152,7 @@ def test_quantities_have_units() -> None:
         quantity("12 apples")
 
 
+@of_its_runs
 def test_the_code_gains_what_the_paper_says(wom: Reproduction) -> None:
     for kind, published in (("MLC", 1.16), ("SLC", 1.33)):
         for what in ("if threes", "the layout"):
@@ -174,6 +175,7 @@ def test_the_code_gains_what_the_paper_says(wom: Reproduction) -> None:
     assert all(run.provenance.config.geometry["blocks-per-plane"] == 96 for run in results(wom))
 
 
+@of_its_runs
 def test_coded_drives_obey_the_laws_of_plain_ones(wom: Reproduction) -> None:
     """Write amplification and erases of one bit in a cell, and the bound of the storage rate."""
     found = rows(wom, "Laws")
@@ -203,6 +205,7 @@ def test_coded_drives_obey_the_laws_of_plain_ones(wom: Reproduction) -> None:
     assert fewer < 1 < more
 
 
+@of_its_runs
 def test_every_account_of_energy(wom: Reproduction) -> None:
     # Half of the cells of plain data turn; of coded data three of twelve, then 4.5 of twelve.
     assert turned() == (0.25, 0.375)
@@ -233,6 +236,7 @@ def test_every_account_of_energy(wom: Reproduction) -> None:
     assert chip.energy()["constant energies"] == pytest.approx(coded / (0.72 + 0.06) - 1, rel=1e-9)
 
 
+@of_its_runs
 def test_levels_alone_make_no_life_of_five_times(wom: Reproduction) -> None:
     found = row(wom, "Figure 15", "MLC chips, measured")
     chip = next(chip for chip in measured_chips() if chip.name == "c-mlc64")

@@ -13,6 +13,7 @@ from floatgate import InputError, Result, starter
 from floatgate.result.measures import find
 
 
+@pytest.mark.verify
 def test_every_file_runs_as_it_is(floatgate: Floatgate, tmp_path: Path) -> None:
     made = floatgate("init", "here", cwd=tmp_path)
     assert made.returncode == 0, made.stderr

@@ -6,16 +6,13 @@ space only there, and only files with its own names (`crates/python/src/cache.rs
 
 from __future__ import annotations
 
-import hashlib
 import os
-import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from floatgate.mistakes import FileError
-from floatgate.result.files import replace, tidy
 
 NAME = "floatgate-cache"
 """The name of the folder."""
@@ -86,10 +83,6 @@ def _claim(folder: Path) -> None:
     tag.write_text(_MARK)
 
 
-_DIGEST = hashlib.sha256
-_LENGTH = _DIGEST().digest_size
-
-
 def kept(name: str, make: Callable[[], bytes]) -> bytes:
     """Returns what `make` returns, which the cache keeps under `name`.
 
@@ -103,28 +96,39 @@ def kept(name: str, make: Callable[[], bytes]) -> bytes:
     path = found and Path(found.folder) / "made" / name
     if path and (content := _own(path)) is not None:
         return content
+    from floatgate.result.files import replace, tidy
+
     content = make()
     if path:
         with suppress(OSError):  # A cache that cannot be written stores nothing.
             path.parent.mkdir(mode=0o700, exist_ok=True)
             tidy(path.parent)
-            replace(path, _DIGEST(content).digest() + content)
+            replace(path, _digest(content) + content)
     return content
 
 
 def _own(path: Path) -> bytes | None:
     """The content of a kept file; None if it is damaged or belongs to somebody else."""
+    import stat
+
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(handle, "rb") as file:
             what = os.fstat(handle)
-            if (
-                not stat.S_ISREG(what.st_mode)
-                or what.st_uid != os.geteuid()
-                or what.st_mode & 0o022
-            ):
+            if not stat.S_ISREG(what.st_mode) or what.st_uid != os.geteuid():
                 return None
             digest, content = file.read(_LENGTH), file.read()
     except OSError:
         return None
-    return content if digest == _DIGEST(content).digest() else None
+    return content if digest == _digest(content) else None
+
+
+_LENGTH = 32
+"""Bytes of a digest."""
+
+
+def _digest(content: bytes) -> bytes:
+    """What tells whole content from damaged content."""
+    import hashlib  # It loads OpenSSL, and most commands make no page.
+
+    return hashlib.sha256(content).digest()

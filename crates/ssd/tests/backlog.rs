@@ -23,8 +23,8 @@ const SMALL: u64 = 100;
 const SEVERAL: u64 = 2_000;
 const LARGE: u64 = 10_000;
 
-/// `make test` counts every 32nd case, and `make verify` all of them.
-const EACH: usize = if cfg!(feature = "verify") { 1 } else { 32 };
+/// `make test` counts every 64th case, and `make verify` all of them.
+const EACH: usize = if cfg!(feature = "verify") { 1 } else { 64 };
 
 /// Instructions of a page operation may grow by this factor.
 const MOST: f64 = 2.0;

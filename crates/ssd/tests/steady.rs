@@ -377,7 +377,7 @@ fn cached(own: &[&str]) -> Drive {
         "precondition.fill=full",
         "precondition.age=random",
         "host.mode=queue-depth",
-        "workload.requests=3000",
+        "workload.requests=1500",
         "workload.read-share=0.3",
         "workload.trim-share=0.05",
     ];
@@ -450,7 +450,7 @@ fn a_cache_never_gives_the_state_of_another_drive() {
     let base = ["precondition.fill=touched", "precondition.age=workload"];
     random_writes(&cached(&base), &mut memory);
     for own in [
-        "workload.requests=2999",
+        "workload.requests=1499",
         "workload.read-share=0.31",
         "workload.seed=5",
         "workload.align=512B",
@@ -492,13 +492,13 @@ fn runs_share_a_state_exactly_if_its_name_says_so() {
     for own in [
         &[][..],
         &["timing.read=70us", "policy order=read-first"],
-        &["workload.requests=2999"],
+        &["workload.requests=1499"],
         &["ftl.spare-factor=0.3"],
         &["run.seed=2"],
         &["policy victim=fifo"],
         &["precondition.age=workload"],
         &["precondition.age=workload", "timing.read=70us"],
-        &["precondition.age=workload", "workload.requests=2999"],
+        &["precondition.age=workload", "workload.requests=1499"],
         &["precondition.age=workload", "host.out-of-range=compact"],
         &["precondition.age=none"],
     ] {
