@@ -369,7 +369,7 @@ def test_what_is_known_of_a_trace_lies_in_the_folder_too(
     assert known.suffix == ".json"
 
 
-# ── What can be made again ──────────────────────────────────────────────────────────────────────
+# ── Reproducible files ──────────────────────────────────────────────────────────────────────────
 
 
 def made_with(content: bytes, times: list[bytes]) -> Callable[[], bytes]:

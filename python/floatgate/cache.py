@@ -128,7 +128,7 @@ _LENGTH = 32
 
 
 def _digest(content: bytes) -> bytes:
-    """What tells whole content from damaged content."""
+    """The digest that stands before content, so that damage is seen."""
     import hashlib  # It loads OpenSSL, and most commands make no page.
 
     return hashlib.sha256(content).digest()

@@ -11,7 +11,7 @@ pub(crate) type Remembering = BuiltinWith<Cells>;
 /// Cells that remember what the test has chosen with [`over`]; else the version of each slot.
 pub(crate) struct Cells(Box<dyn Memory>);
 
-/// What a [`Store`] does with a slot or a block.
+/// The methods of a [`Store`] for a slot or a block.
 trait Memory: Send {
     fn write(&mut self, ppn: Ppn, page: u64);
     fn read(&self, ppn: Ppn) -> u64;
@@ -47,7 +47,7 @@ impl<S: Store<Page = u64>> Memory for S {
     }
 }
 
-/// What a [`Store`] does without a value of it.
+/// The functions of a [`Store`] that take no value of it.
 #[derive(Copy, Clone)]
 struct Kind {
     new: fn(&Geometry, &Layouts) -> Box<dyn Memory>,
