@@ -93,7 +93,12 @@ impl Supplier for Own {
 }
 
 fn load(own: &Own, text: &str, policies: &[&str]) -> Result<Drive, String> {
-    let set = ["precondition.fill=full", "workload.requests=3000", "precondition.age=random"];
+    load_aged(own, text, policies, "random")
+}
+
+fn load_aged(own: &Own, text: &str, policies: &[&str], age: &str) -> Result<Drive, String> {
+    let age = format!("precondition.age={age}");
+    let set = ["precondition.fill=full", "workload.requests=3000", &age];
     let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
     let layers = Layers {
         file: ("test.toml", text),
@@ -195,7 +200,9 @@ fn what_a_supplier_cannot_supply_is_refused_with_its_place() {
 
 #[test]
 fn a_policy_that_gains_nothing_is_told_of() {
-    let (value, _) = result(&load(&KNOWN, BASE, &["victim=own:greedy:contrary=true"]).unwrap());
+    // It would age its drive for seconds.
+    let drive = load_aged(&KNOWN, BASE, &["victim=own:greedy:contrary=true"], "none");
+    let (value, _) = result(&drive.unwrap());
     assert!(value["policies"]["victim"]["counters"]["overridden"].as_u64() > Some(0));
     assert!(warnings(&value).contains(&"victim-overridden"));
 }
