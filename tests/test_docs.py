@@ -43,7 +43,9 @@ PAGES = [
 ]
 
 
-LONG = ("lifetime", "enough", "cache-drives", "data-sheet", "slc-cache")
+LONG = (
+    "lifetime", "enough", "cache-drives", "data-sheet", "slc-cache", "extending", "scale", "hints",
+)  # fmt: skip
 """Pages whose commands take longer than those of all the others."""
 
 

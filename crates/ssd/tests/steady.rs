@@ -574,7 +574,7 @@ fn a_run_without_writes_names_the_write_amplification_of_its_ageing() {
 #[test]
 fn a_damaged_state_is_as_good_as_none() {
     let mut memory = Memory::default();
-    let drive = cached(&["workload.requests=200"]);
+    let drive = cached(&["workload.requests=200", "geometry.channels=1"]);
     let computed = random_writes(&drive, &mut memory);
     let state = memory.states.into_values().next().unwrap();
     let check = |what: &str, harm: &dyn Fn(&mut Vec<u8>)| {

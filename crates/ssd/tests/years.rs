@@ -146,7 +146,7 @@ fn the_years_of_a_long_run_lie_within_those_of_a_short_one() {
         ("hot-cold", &[]),
         ("random-write", &["workload.span=20MiB"]),
     ];
-    for &(pattern, own) in first_of(&all, 4) {
+    for &(pattern, own) in first_of(&all, 2) {
         let settings = [&LARGE[..], &["geometry.channels=1"], own].concat();
         let long = drive(&[&settings[..], &["workload.requests=800000"]].concat());
         let long = years(&long, pattern, usize::MAX);
