@@ -172,6 +172,7 @@ def test_a_call_that_fails_is_a_message(built: Path, tmp_path: Path, name: str, 
 def test_every_call_fails_in_every_way(built: Path, tmp_path: Path, name: str) -> None:
     with closing(Place(built, tmp_path)) as place:
         count, whole = undisturbed(place, COMMANDS[name])
+        print(f"{name}: {count} calls fail with each of {len(ERRORS)} errors")
         for at in range(1, count + 1):
             for error in ERRORS:
                 fails_soundly(place, COMMANDS[name], at, error, whole)

@@ -116,6 +116,7 @@ def test_a_call_that_fails_loses_nothing_that_was_flushed(built: Path, tmp_path:
 @pytest.mark.verify
 def test_every_call_fails_in_every_way(built: Path, tmp_path: Path) -> None:
     failing, count = begun(built, tmp_path)
+    print(f"serve: {count} calls fail with each of {len(ERRORS)} errors")
     for at in range(1, count + 1):
         for error in ERRORS:
             fails_soundly(tmp_path, failing, at, error)

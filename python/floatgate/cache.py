@@ -41,6 +41,11 @@ class Cache(NamedTuple):
         return Path(self.folder) / "unprinted"
 
     @property
+    def made(self) -> Path:
+        """The folder of files that take long to make; see `kept`."""
+        return Path(self.folder) / "made"
+
+    @property
     def locks(self) -> Path:
         """The folder of the files that name the maker of each state."""
         return Path(self.folder) / "locks"
@@ -93,7 +98,7 @@ def kept(name: str, make: Callable[[], bytes]) -> bytes:
         InputError: As for `cache`.
     """
     found = cache()
-    path = found and Path(found.folder) / "made" / name
+    path = found and found.made / name
     if path and (content := _own(path)) is not None:
         return content
     from floatgate.result.files import replace, tidy
@@ -112,14 +117,13 @@ def _own(path: Path) -> bytes | None:
     import stat
 
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(handle, "rb") as file:
-            what = os.fstat(handle)
-            if not stat.S_ISREG(what.st_mode) or what.st_uid != os.geteuid():
-                return None
-            digest, content = file.read(_LENGTH), file.read()
+        what = path.lstat()  # A link may lead to a file of somebody else.
+        if not stat.S_ISREG(what.st_mode) or what.st_uid != os.geteuid():
+            return None
+        whole = path.read_bytes()
     except OSError:
         return None
+    digest, content = whole[:_LENGTH], whole[_LENGTH:]
     return content if digest == _digest(content) else None
 
 

@@ -66,8 +66,6 @@ struct Free {
     taken: u64,
 }
 
-type Moving = Remembering;
-
 impl Free {
     fn of(geometry: &Geometry) -> Self {
         let list = |p: usize| geometry.blocks_of(PlaneId::new(p)).map(BlockId::new).collect();
@@ -78,7 +76,7 @@ impl Free {
     /// Checks the changes of one step.
     fn follow(
         &mut self,
-        ftl: &Ftl<Moving>,
+        ftl: &Ftl<Remembering>,
         spec: &StreamSpec,
         keeps: Option<(Pool, u32)>,
     ) -> Result<(), Fault> {
@@ -167,7 +165,7 @@ fn allocate(s: &Scenario, shown: &Shown) -> Result<Seen, Fault> {
     let set = s.set();
     let layouts = Layouts::new(s.shape.pages_per_block);
     let policies = || policies_of(&set, Traditional, Mover { spec, keeps, turn: 0 }, Plain);
-    let mut drive: Drive<Moving> = Drive::new(Ftl::new(s.config(layouts), policies()), s);
+    let mut drive: Drive<Remembering> = Drive::new(Ftl::new(s.config(layouts), policies()), s);
     let mut free = Free::of(drive.ftl.geometry());
     let mut rng = Rng::named(s.seed, "test/pools");
     let pages = s.logical_pages;

@@ -13,8 +13,6 @@ use serde_json::Map;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-type PolicyTypes = Remembering;
-
 /// Every third drive has cells of one bit and Mango, which writes to streams of its own from the
 /// beginning.
 fn set_of(s: &Scenario) -> PolicySet {
@@ -38,16 +36,16 @@ fn scenario(seed: u64) -> Scenario {
     s
 }
 
-fn empty(s: &Scenario) -> Ftl<PolicyTypes> {
+fn empty(s: &Scenario) -> Ftl<Remembering> {
     let set = set_of(s);
     Ftl::new(s.config(Layouts::new(s.shape.pages_per_block)), builtin(&set))
 }
 
 /// Fills and ages a drive, as preconditioning does, with some holes.
-fn aged(s: &Scenario) -> Ftl<PolicyTypes> {
+fn aged(s: &Scenario) -> Ftl<Remembering> {
     let mut ftl = empty(s);
     let mut rng = Rng::named(s.seed, "test/age");
-    let write = |ftl: &mut Ftl<PolicyTypes>, lpn: u32| {
+    let write = |ftl: &mut Ftl<Remembering>, lpn: u32| {
         let data = Cells::stamp(lpn, 1);
         assert!(ftl.write_now(Lpn::from_u32(lpn), data, Time::ZERO), "no room for page {lpn}");
     };
@@ -68,14 +66,14 @@ fn aged(s: &Scenario) -> Ftl<PolicyTypes> {
 }
 
 /// The state of a quiet drive.
-fn saved(ftl: &Ftl<PolicyTypes>) -> Vec<u8> {
+fn saved(ftl: &Ftl<Remembering>) -> Vec<u8> {
     let mut bytes = Vec::new();
     ftl.save(&mut bytes).expect("memory takes all");
     bytes
 }
 
 /// Everything that a later decision may depend on.
-fn state(ftl: &Ftl<PolicyTypes>) -> impl PartialEq + std::fmt::Debug + use<> {
+fn state(ftl: &Ftl<Remembering>) -> impl PartialEq + std::fmt::Debug + use<> {
     let map: Vec<_> =
         (0..ftl.map().logical_pages()).map(|n| ftl.map().lookup(Lpn::from_u32(n))).collect();
     let blocks: Vec<_> = (0..ftl.geometry().blocks() as u32)
@@ -148,7 +146,7 @@ fn a_restored_drive_begins_where_the_saved_one_was() {
 fn a_plane_that_starves_does_so_when_it_is_restored() {
     let config = small_config(SMALL, 28, 2);
     let set = PolicySet::resolve(&[], None).expect("the default policies");
-    let empty = || Ftl::<PolicyTypes>::new(config.clone(), builtin(&set));
+    let empty = || Ftl::<Remembering>::new(config.clone(), builtin(&set));
     let mut original = empty();
     for lpn in 0..28 {
         let data = Cells::stamp(lpn, 1);

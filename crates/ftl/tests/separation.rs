@@ -56,10 +56,8 @@ fn drawn(seed: u64) -> Option<(Scenario, PolicySet)> {
     Some((s, set))
 }
 
-type Remembers = Remembering;
-
 /// Pages of one superblock have one hint.
-fn isolated(ftl: &Ftl<Remembers>, placed: &[u8]) -> Result<(), Fault> {
+fn isolated(ftl: &Ftl<Remembering>, placed: &[u8]) -> Result<(), Fault> {
     let (geometry, map) = (ftl.geometry(), ftl.map());
     let mut of = vec![None; geometry.blocks()];
     for lpn in (0..map.logical_pages()).map(Lpn::from_u32) {
@@ -84,7 +82,7 @@ fn checked(s: &Scenario) -> Result<Seen, Fault> {
     if s.seed % 3 == 1 {
         ftl.collect_garbage_above(0.15);
     }
-    let mut drive: Drive<Remembers> = Drive::new(ftl, s);
+    let mut drive: Drive<Remembering> = Drive::new(ftl, s);
     if name == "hints" {
         let most = params["streams"].as_u64().expect("a number") as u8;
         let placed = vec![0; s.logical_pages as usize];

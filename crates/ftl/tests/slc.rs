@@ -12,8 +12,6 @@ use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 
-type Remembers = Remembering;
-
 thread_local! {
     /// Blocks that were erased from one bit in a cell, and those that were not.
     static ERASED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
@@ -82,7 +80,7 @@ fn checked(s: &Scenario) -> Result<Seen, Fault> {
     if s.seed % 5 == 3 && s.geometry().slots_per_program() == 1 {
         ftl.copy_back(2);
     }
-    let mut drive: Drive<Remembers> = Drive::new(ftl, s);
+    let mut drive: Drive<Remembering> = Drive::new(ftl, s);
     drive.look = Some(Box::new(|ftl| {
         // Only data that waits to be folded has one bit in a cell.
         let single = |b: &BlockId| ftl.array().mode(*b) == Mode::Slc;

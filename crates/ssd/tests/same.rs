@@ -1,7 +1,7 @@
 //! Unchanged? Correct? Equal inputs give equal results bit for bit, with any runs beside them.
 //! Every read gets the data written, with every mechanism of the drive at work.
 
-use crate::common::cells::over;
+use crate::common::cells::{Over, checked, over};
 use crate::common::{
     self, Class, Remembering, class_of, count, drive, generate, policies_of, urgent, without_timing,
 };
@@ -10,7 +10,7 @@ use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::{Cost, FtlView, Interests, Lpn, Policies, Watch, WriteCtx};
 use kernel::{Rng, Time};
 use nand::cells::Bits;
-use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, Ppn, Source, Store, Versions};
+use nand::{DieId, Level, Ppn, Source, Store, Versions};
 use policies::CostPolicy;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -283,39 +283,20 @@ thread_local! {
     static LATEST: RefCell<BTreeMap<u32, u64>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Cells with a version in every slot, and a book of the latest: a read that gets an older one fails.
-/// True as long as the host asks one thing at a time, for then no write is on its way while a read is.
-struct Ledger(Versions);
+/// A mark of a write, which the book notes as the latest.
+fn noted(owner: u32, order: u64) -> u64 {
+    let page = Versions::stamp(owner, order);
+    LATEST.with_borrow_mut(|latest| latest.insert(owner, page));
+    page
+}
 
-impl Store for Ledger {
-    type Page = u64;
-
-    fn stamp(owner: u32, order: u64) -> u64 {
-        let page = Versions::stamp(owner, order);
-        LATEST.with_borrow_mut(|latest| latest.insert(owner, page));
-        page
-    }
-
-    fn is_of(page: u64, owner: u32) -> bool {
+/// Cells of a new drive, beside a book of the latest writes: a read that gets an older one fails. True as
+/// long as the host asks one thing at a time, for then no write is on its way while a read is.
+fn beside_a_book() -> Over {
+    LATEST.with_borrow_mut(BTreeMap::clear);
+    checked::<Versions>(noted, |page, owner| {
         Versions::is_of(page, owner) && LATEST.with_borrow(|latest| latest[&owner] == page)
-    }
-
-    fn new(geometry: &Geometry, layouts: &Layouts) -> Self {
-        LATEST.with_borrow_mut(BTreeMap::clear);
-        Self(Versions::new(geometry, layouts))
-    }
-
-    fn write(&mut self, ppn: Ppn, page: u64) {
-        self.0.write(ppn, page);
-    }
-
-    fn read(&self, ppn: Ppn) -> u64 {
-        self.0.read(ppn)
-    }
-
-    fn erase(&mut self, block: BlockId, mode: Mode) {
-        self.0.erase(block, mode);
-    }
+    })
 }
 
 #[test]
@@ -327,7 +308,7 @@ fn every_read_gets_the_latest_data_of_its_page() {
             let size = ["workload.size=2KiB", "workload.read-share=0.5"];
             let drive = busy(&[own, &one, &size].concat(), 5);
             let list = with_priorities(&drive, pattern);
-            let _cells = over::<Ledger>();
+            let _cells = beside_a_book();
             let sim = remember(&drive, &list);
             assert!(sim.ftl().counts().moved.total() > 500, "{own:?}");
         }
@@ -400,7 +381,7 @@ fn a_loss_of_power_finds_what_was_told_while_programs_are_interrupted() {
 #[test]
 #[should_panic(expected = "got another page's data")]
 fn an_old_copy_would_be_found() {
-    let _cells = over::<Ledger>();
+    let _cells = beside_a_book();
     let drive = busy(&["host.mode=think-time"], 5);
     let read = Request { op: Op::Read, ..common::read(1_000_000, 3) };
     let list = List::new("canary", vec![common::write(0, 3), read]).unwrap();
@@ -419,7 +400,7 @@ impl workload::RequestSource for Late {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), workload::TraceError> {
         self.0.fill(batch)?;
         batch.retain(|r| r.op == Op::Read);
-        Ledger::stamp(3, u64::MAX);
+        noted(3, u64::MAX);
         Ok(())
     }
 }

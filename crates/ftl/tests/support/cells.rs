@@ -8,7 +8,7 @@ use std::cell::Cell;
 /// The built-in policies over such cells.
 pub(crate) type Remembering = BuiltinWith<Cells>;
 
-/// Cells that remember what the test has chosen with [`over`]; else the version of each slot.
+/// Cells that remember what the test has chosen with [`over`] or [`checked`]; else the version of each slot.
 pub(crate) struct Cells(Box<dyn Memory>);
 
 /// The methods of a [`Store`] for a slot or a block.
@@ -67,20 +67,36 @@ impl Kind {
 
 thread_local! {
     static KIND: Cell<Kind> = const { Cell::new(Kind::of::<Versions>()) };
+    /// Whether a drive has been built since the latest choice.
+    static BUILT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Drives of this thread are built over `S`, and checked by it, as long as the answer lives.
 #[must_use]
 pub(crate) fn over<S: Store<Page = u64> + 'static>() -> Over {
-    Over(KIND.replace(Kind::of::<S>()))
+    checked::<S>(S::stamp, S::is_of)
 }
 
-/// Ends what [`over`] began.
+/// The same, with other marks of what the host writes, and another check of what it reads.
+#[must_use]
+pub(crate) fn checked<S: Store<Page = u64> + 'static>(
+    stamp: fn(u32, u64) -> u64,
+    is_of: fn(u64, u32) -> bool,
+) -> Over {
+    BUILT.set(false);
+    Over(KIND.replace(Kind { stamp, is_of, ..Kind::of::<S>() }))
+}
+
+/// Ends a choice. One that no drive was built over is a mistake of the test, such as `let _ = over…`.
 pub(crate) struct Over(Kind);
 
 impl Drop for Over {
     fn drop(&mut self) {
         KIND.set(self.0);
+        assert!(
+            BUILT.get() || std::thread::panicking(),
+            "no drive has been built over these cells"
+        );
     }
 }
 
@@ -96,6 +112,7 @@ impl Store for Cells {
     }
 
     fn new(geometry: &Geometry, layouts: &Layouts) -> Self {
+        BUILT.set(true);
         Self((KIND.get().new)(geometry, layouts))
     }
 
