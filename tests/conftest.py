@@ -94,10 +94,14 @@ workers idle."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need a browser, so that they can be chosen and are counted; long files
-    first."""
+    """Marks the tests that need a browser, so that they can be chosen and are counted.
+
+    Those of `make verify` have an hour, as other work may go on beside them. Long files come first.
+    """
     items.sort(key=lambda item: item.path.stem not in LONGEST)
     for item in items:
+        if item.get_closest_marker("verify") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(3600))
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("in_browser")
 

@@ -369,7 +369,6 @@ def test_more_cores_serve_as_many_requests() -> None:
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(600)
 def test_runs_have_enough_blocks_for_write_amplification() -> None:
     """With twice as many it differs by 2 % at most, and with a quarter by more."""
     model = next(m for m in PRODUCTS["samsung-pm9a3"].models if "960GB" in m.name)
@@ -562,7 +561,6 @@ def test_rows_are_as_in_the_table(name: str, what: str) -> None:
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(3600)
 def test_the_whole_table_is_as_committed(tmp_path: Path) -> None:
     made = drives.measure(out=tmp_path)
     assert json.loads(json.dumps(made.data)) == table()
