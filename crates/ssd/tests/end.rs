@@ -41,7 +41,6 @@ fn drives(shapes: usize, own: &[&str]) -> Vec<(String, Drive)> {
         "ftl.spare-factor=0.3",
         "ftl.gc.stop=4",
         "precondition.fill=full",
-        "precondition.age=random",
         "host.queue-depth=16",
     ];
     let with = |gc: &[&str], shape: &[&str], requests: u32| {
@@ -53,7 +52,7 @@ fn drives(shapes: usize, own: &[&str]) -> Vec<(String, Drive)> {
     for gc in COLLECTING {
         for shape in &SHAPES[..shapes] {
             // Chance decides where a run ends: some end amid a move, some amid an erase.
-            all.extend([50, 401, 1_002, 1_773].map(|requests| with(gc, shape, requests)));
+            all.extend([6_050, 8_401, 11_002, 13_773].map(|requests| with(gc, shape, requests)));
         }
     }
     all

@@ -93,17 +93,16 @@ impl Supplier for Own {
 }
 
 fn load(own: &Own, text: &str, policies: &[&str]) -> Result<Drive, String> {
-    load_aged(own, text, policies, "random")
+    let set = ["precondition.fill=full", "workload.requests=3000", "precondition.age=random"];
+    load_set(own, text, policies, &set)
 }
 
-fn load_aged(own: &Own, text: &str, policies: &[&str], age: &str) -> Result<Drive, String> {
-    let age = format!("precondition.age={age}");
-    let set = ["precondition.fill=full", "workload.requests=3000", &age];
+fn load_set(own: &Own, text: &str, policies: &[&str], set: &[&str]) -> Result<Drive, String> {
     let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
     let layers = Layers {
         file: ("test.toml", text),
         library: &|_| None,
-        set: &owned(&set),
+        set: &owned(set),
         policy: &owned(policies),
         seed: None,
     };
@@ -200,8 +199,9 @@ fn what_a_supplier_cannot_supply_is_refused_with_its_place() {
 
 #[test]
 fn a_policy_that_gains_nothing_is_told_of() {
-    // It would age its drive for seconds.
-    let drive = load_aged(&KNOWN, BASE, &["victim=own:greedy:contrary=true"], "none");
+    // It would age its drive for seconds, and each write moves thousands of pages.
+    let set = ["precondition.fill=full", "workload.requests=300"];
+    let drive = load_set(&KNOWN, BASE, &["victim=own:greedy:contrary=true"], &set);
     let (value, _) = result(&drive.unwrap());
     assert!(value["policies"]["victim"]["counters"]["overridden"].as_u64() > Some(0));
     assert!(warnings(&value).contains(&"victim-overridden"));

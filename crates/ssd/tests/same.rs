@@ -76,7 +76,7 @@ fn busy(own: &[&str], seed: u64) -> Drive {
         "ftl.gc.stop=3",
         "precondition.fill=full",
         "host.mode=queue-depth",
-        "workload.requests=20000",
+        "workload.requests=8000",
         "workload.read-share=0.3",
         "workload.trim-share=0.05",
         "workload.size=[{ size = \"4KiB\", share = 0.6 }, { size = \"2560B\", share = 0.2 }, { size = \"24KiB\", share = 0.2 }]",

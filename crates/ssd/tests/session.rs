@@ -3,10 +3,12 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-use crate::common::{BASE, PAGE, bytes, drive, read, run_with, try_drive, warnings, write};
+use crate::common::{BASE, Memory, PAGE, bytes, drive, read, run_with, try_drive, warnings, write};
 use crate::sixty::draw;
 use floatgate_ssd::sim::Turn;
-use floatgate_ssd::{Client, Drive, NoCache, Session, WornOut, capacity, open_session, policies};
+use floatgate_ssd::{
+    Client, Drive, NoCache, Session, StateCache, WornOut, capacity, open_session, policies,
+};
 use ftl::Lpn;
 use kernel::{Idx, Prio, Rng, Time, TimeSum};
 use nand::BlockId;
@@ -495,12 +497,17 @@ fn bursts(session: &mut Session, seed: u64, count: u32) -> (Vec<Request>, u32) {
 }
 
 /// The result of a session that ends here, and of the run of its requests.
-fn both(drive: &Drive, mut session: Session, mut came: Vec<Request>) -> (Value, Value) {
+fn both(
+    drive: &Drive,
+    mut session: Session,
+    mut came: Vec<Request>,
+    cache: &mut dyn StateCache,
+) -> (Value, Value) {
     session.end(&mut |flush| came.push(*flush), &mut |_| {});
     let list = List::new("list", came).expect("they came in order");
     let about = About { flows: session.flows().to_vec(), ..list.about().clone() };
     let live = session.report(&about).value().clone();
-    let again = run_with(drive, Box::new(Named::new(Box::new(list), about)), &mut NoCache);
+    let again = run_with(drive, Box::new(Named::new(Box::new(list), about)), cache);
     (live, again)
 }
 
@@ -532,14 +539,15 @@ fn every_policy_of_every_family_serves_a_session_as_a_run() {
             assert!(knows.contains(&&*name), "{name} is refused");
             continue;
         };
-        let open = || {
-            let opened = open_session(&drive, Client::Program(&flows), &mut NoCache, &mut |_| true);
+        let mut aged = Memory::default();
+        let open = |aged: &mut Memory| {
+            let opened = open_session(&drive, Client::Program(&flows), aged, &mut |_| true);
             opened.unwrap_or_else(|e| panic!("{name}: {e}"))
         };
-        let mut session = open();
+        let mut session = open(&mut aged);
         let (came, _) = bursts(&mut session, number as u64, 250);
         inside += session.outstanding();
-        let (live, again) = both(&drive, session, came.clone());
+        let (live, again) = both(&drive, session, came.clone(), &mut aged);
         assert_eq!(difference("", &bare(live.clone()), &bare(again)), None, "{name}");
         families.insert(policy.family.name());
         waited += u32::from(warnings(&live).contains(&"queue-limit"));
@@ -550,12 +558,12 @@ fn every_policy_of_every_family_serves_a_session_as_a_run() {
         );
 
         // Each arrival had an instant of its own: it gets the same again.
-        let mut second = open();
+        let mut second = open(&mut aged);
         for request in &came {
             let at = second.arrive_from(request.at.max(second.sim().now()), request, 0);
             assert_eq!(at, Ok(request.at), "{name}");
         }
-        let (twice, again) = both(&drive, second, came);
+        let (twice, again) = both(&drive, second, came, &mut aged);
         assert_eq!(difference("", &bare(twice.clone()), &bare(again.clone())), None, "{name}");
     }
     assert_eq!(families.len(), Family::ALL.len(), "{families:?}");
@@ -579,7 +587,7 @@ fn a_session_ends_with_a_flush_only_where_that_matters() {
             session.advance(None);
             while session.take_done().is_some() {}
         }
-        let (live, again) = both(&drive, session, came);
+        let (live, again) = both(&drive, session, came, &mut NoCache);
         assert_eq!(live["host"]["flush"]["requests"], flushes);
         assert_eq!(bare(live), bare(again), "{settings:?}");
     }

@@ -146,10 +146,17 @@ fn every_mechanism_works_with_superblocks() {
         ("buffer", &["buffer.size=256KiB", "ftl.gc.pace=per-write", "ftl.gc.background-stop=3"]),
         ("volatile", &["buffer.size=64KiB", "buffer.power-loss-protected=false"]),
         ("wear", &["policy wear=static:threshold=1", "policy victim=cost-benefit"]),
-        ("refresh", &["policy read-disturb=refresh:limit=200", "workload.read-share=0.9"]),
+        (
+            "refresh",
+            &[
+                "policy read-disturb=refresh:limit=200",
+                "workload.read-share=0.9",
+                "workload.requests=40000",
+            ],
+        ),
         ("fixed", &["policy placement=static", "policy victim=fifo"]),
         ("urgent", &["policy order=read-first", "ftl.multi-plane=any", "policy victim=random"]),
-        ("worn", &["reliability.endurance=12", "workload.requests=30000"]),
+        ("worn", &["reliability.endurance=12", "workload.requests=60000"]),
     ];
     let (mut retired, mut moved, mut runs) = (0, 0, 0);
     let kinds = ARRAYS.iter().flat_map(|array| array.superblocks.iter().map(move |of| (array, of)));
@@ -165,10 +172,9 @@ fn every_mechanism_works_with_superblocks() {
                 "geometry.blocks-per-plane=40",
                 "ftl.spare-factor=0.35",
                 "precondition.fill=full",
-                "precondition.age=random",
                 "host.mode=queue-depth",
                 "host.queue-depth=16",
-                "workload.requests=1500",
+                "workload.requests=10000",
                 &parity,
             ];
             all.retain(|s| !own.iter().any(|o| o.split('=').next() == s.split('=').next()));
