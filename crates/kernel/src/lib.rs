@@ -4,6 +4,7 @@
 mod agenda;
 mod bits;
 mod energy;
+mod hex;
 mod hint;
 mod hist;
 mod index;
@@ -18,6 +19,7 @@ mod word;
 pub use agenda::Agenda;
 pub use bits::BitSet;
 pub use energy::{Energy, Power};
+pub use hex::hexadecimal;
 pub use hint::{ask_for_large_pages, prefetch};
 pub use hist::{Histogram, Percentiles};
 pub use index::{Divisor, Idx, IndexVec, OptionVec};

@@ -8,7 +8,7 @@
 
 use crate::store::KnownPages;
 use sha2::{Digest, Sha256};
-use ssd::kernel::Time;
+use ssd::kernel::{Time, hexadecimal};
 use ssd::workload::{About, Op, ReadOptions, Request, TraceError, Workload, open_trace};
 use ssd::{Drive, RunError};
 use std::ffi::OsString;
@@ -87,21 +87,14 @@ fn trace_of(path: &Path) -> Result<Box<dyn Workload>, TraceError> {
 
 /// A digest so far, in hexadecimal digits.
 fn hex(digest: &Sha256) -> String {
-    digits(&digest.clone().finalize())
-}
-
-fn digits(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes every text");
-        text
-    })
+    hexadecimal(&digest.clone().finalize())
 }
 
 /// A name that no other recording has.
 fn unique() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(digits(&bytes))
+    Ok(hexadecimal(&bytes))
 }
 
 /// The name of a recording: its first event has it. Those of earlier versions have none.

@@ -43,6 +43,7 @@ mod _core {
     use serde_json::json;
     use sha2::{Digest, Sha256};
     use ssd::bench::BenchPlan;
+    use ssd::kernel::hexadecimal;
     use ssd::record::{RunTable, Sink};
     use ssd::workload::ReadTally;
     use ssd::{Progress, Stage, WallTimes};
@@ -97,7 +98,7 @@ mod _core {
     /// takes longer than any digest here.
     #[pyfunction]
     fn sha256(data: &[u8]) -> String {
-        format!("{:x}", Sha256::digest(data))
+        hexadecimal(&Sha256::digest(data))
     }
 
     /// The built-in drives, as name and TOML text.

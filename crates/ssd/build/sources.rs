@@ -30,10 +30,15 @@ pub(crate) fn export(places: &[PathBuf]) {
     let mut list = String::new();
     for (name, file) in named {
         let content = fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        list += &format!("{:x}  {name}\n", Sha256::digest(with_lf(&content)));
+        list += &format!("{}  {name}\n", digest(&with_lf(&content)));
         println!("cargo::rerun-if-changed={}", file.display());
     }
-    println!("cargo::rustc-env=FLOATGATE_SOURCES={:x}", Sha256::digest(list));
+    println!("cargo::rustc-env=FLOATGATE_SOURCES={}", digest(list.as_bytes()));
+}
+
+/// The SHA-256 of bytes, in hexadecimal.
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The folder of the workspace.

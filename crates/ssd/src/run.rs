@@ -16,7 +16,7 @@ use ftl::{
     Config, Cost, Deaths, Ftl, Future, GcMarks, LevelTimes, Life, PageChoice, Policies,
     PolicyTypes, Separation, Throttle, Watch, Wear,
 };
-use kernel::{Bytes, Dur, Time};
+use kernel::{Bytes, Dur, Time, hexadecimal};
 use policies::{Arbitration, Builtin, Family};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -631,7 +631,7 @@ fn prepare<K: PolicyTypes>(
         ftl = empty();
     }
     // Its name has the form of a state's name, so a full cache may delete it.
-    let unfinished = format!("{:x}", Sha256::digest(format!("unfinished {key}")));
+    let unfinished = hexadecimal(&Sha256::digest(format!("unfinished {key}")));
     let mut checkpoints = Unfinished { cache, key: &unfinished, empty: &empty, policies };
     let state = resumably(drive, workload, &mut ftl, progress, Some(&mut checkpoints))?;
     if ftl.can_be_saved() {
@@ -745,7 +745,7 @@ fn state_digest(drive: &Drive, requests: &Value) -> String {
         // Its ageing may end sooner.
         parts["years"] = true.into();
     }
-    format!("{:x}", Sha256::digest(parts.to_string()))
+    hexadecimal(&Sha256::digest(parts.to_string()))
 }
 
 /// Whether a workload is one generator, whose settings are in the configuration.
@@ -773,5 +773,5 @@ fn unnamed_requests(workload: &dyn Workload) -> Result<Option<String>, TraceErro
         }
         Ok(())
     })?;
-    Ok(Some(format!("{:x}", digest.finalize())))
+    Ok(Some(hexadecimal(&digest.finalize())))
 }

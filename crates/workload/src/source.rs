@@ -1,9 +1,8 @@
 //! A workload, as its reader sees it.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use kernel::{Bytes, Time};
+use kernel::{Bytes, Time, hexadecimal};
 use sha2::{Digest, Sha256};
 
 use crate::{BATCH, Request, TraceError};
@@ -260,9 +259,5 @@ impl Workload for Named {
 
 /// The SHA-256 of a text, in hexadecimal.
 pub fn digest(text: &str) -> String {
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(text) {
-        write!(hex, "{byte:02x}").expect("a string takes every text");
-    }
-    hex
+    hexadecimal(&Sha256::digest(text))
 }

@@ -5,7 +5,7 @@ use super::keys::{
     BufferSettings, Controller, FtlSettings, Host, LinkSettings, Precondition, Reliability, Suspend,
 };
 use super::scale::Scale;
-use kernel::{Bytes, Dur};
+use kernel::{Bytes, Dur, hexadecimal};
 use nand::{Each, Mode, ModeSpec};
 use policies::PolicySet;
 use serde_json::{Map, Value};
@@ -114,7 +114,7 @@ impl Drive {
     pub fn hash(&self) -> String {
         let mut resolved = self.resolved.clone();
         resolved.sort_all_objects();
-        format!("sha256:{:x}", Sha256::digest(resolved.to_string()))
+        format!("sha256:{}", hexadecimal(&Sha256::digest(resolved.to_string())))
     }
 }
 

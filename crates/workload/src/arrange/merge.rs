@@ -1,9 +1,8 @@
 //! Several workloads at once, as devices side by side in one address space.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use kernel::{Bytes, Dur, Prio, Time};
+use kernel::{Bytes, Dur, Prio, Time, hexadecimal};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Spot, detail};
@@ -192,11 +191,7 @@ pub(crate) fn digest_of_digests(abouts: &[&About]) -> Option<String> {
         digest.update(about.sha256.as_ref()?);
         digest.update("\n");
     }
-    let mut hex = String::with_capacity(64);
-    for byte in digest.finalize() {
-        write!(hex, "{byte:02x}").expect("a string takes every text");
-    }
-    Some(hex)
+    Some(hexadecimal(&digest.finalize()))
 }
 
 impl Workload for Merge {

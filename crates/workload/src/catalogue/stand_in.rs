@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use crate::source::digest;
 use kernel::Dur;
-use sha2::{Digest, Sha256};
 
 use super::open::{Opening, absent, fail};
 use super::{Catalogue, Entry, Given, Missing, Presence, Quantity, Shelf, published};
@@ -164,13 +164,7 @@ impl First {
         let mut about = inner.about().clone();
         about.notes.push(format!("cut to the first {requests} requests"));
         about.requests = about.requests.map(|all| all.min(requests));
-        about.sha256 = about.sha256.map(|whole| {
-            let digest = Sha256::digest(format!("{whole} first {requests}"));
-            digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            })
-        });
+        about.sha256 = about.sha256.map(|whole| digest(&format!("{whole} first {requests}")));
         Self { inner, requests, about }
     }
 }

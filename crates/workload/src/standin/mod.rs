@@ -25,10 +25,9 @@ mod profile;
 mod ring;
 mod stream;
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use kernel::{Dur, Prio, Rng, Time};
+use kernel::{Dur, Prio, Rng, Time, hexadecimal};
 use sha2::{Digest, Sha256};
 
 use self::cascade::Cascade;
@@ -135,14 +134,10 @@ impl Profile {
         let mut digest = Sha256::new();
         digest.update(format!("{MODEL} {VERSION} {requests} {until_ns} {seed}\n"));
         digest.update(self.text());
-        let mut sha256 = String::with_capacity(64);
-        for byte in digest.finalize() {
-            write!(sha256, "{byte:02x}").expect("a string takes every text");
-        }
         let about = About {
             name: self.stands_for.clone(),
             format: "stand-in".into(),
-            sha256: Some(sha256),
+            sha256: Some(hexadecimal(&digest.finalize())),
             reading: None,
             requests: length.duration.is_none().then_some(requests),
             span: Some(self.space().end()),

@@ -1,11 +1,11 @@
 //! Stored bytes: a file or memory, hashed and decompressed.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kernel::hexadecimal;
 use sha2::{Digest, Sha256};
 
 use super::fields::shown;
@@ -191,11 +191,7 @@ impl Stored {
                 }
             }
         }
-        let mut hex = String::with_capacity(64);
-        for byte in hash.finalize() {
-            write!(hex, "{byte:02x}").expect("a string takes every text");
-        }
-        Ok(hex)
+        Ok(hexadecimal(&hash.finalize()))
     }
 
     /// The error, or its explanation if it is at the beginning: a file that is named `.zst` is not

@@ -84,7 +84,7 @@ fn a_merged_workload_is_known_by_the_digests_of_its_parts() {
     assert_eq!((about.format.as_str(), about.timed), ("ssdsim-ascii", true));
     let of = |text: &str| trace(text).about().sha256.clone().unwrap();
     let digest = Sha256::digest(format!("{}\n{}\n", of(one), of(two)));
-    assert_eq!(about.sha256, Some(format!("{digest:x}")));
+    assert_eq!(about.sha256, Some(kernel::hexadecimal(&digest)));
     assert_ne!(about.sha256, merged(&[two, one]).sha256);
 
     // A part without a digest leaves the whole without one, and another format is said.
