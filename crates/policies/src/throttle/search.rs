@@ -323,7 +323,7 @@ fn worst_by_local_rest(capacity: Capacity, rounds: u32) -> f64 {
 /// near to it.
 #[test]
 fn nothing_breaks_the_guarantee_of_local_capacity() {
-    nothing_breaks_the_guarantee_by_local_rest(300);
+    nothing_breaks_the_guarantee_by_local_rest(120);
 }
 
 #[test]
