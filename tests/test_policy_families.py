@@ -55,7 +55,7 @@ MIXED = {
 }
 """Two dies of two planes: the place of a page and the order of operations matter."""
 
-SKEWED = MIXED | {"geometry.planes-per-die": 1, "workload.requests": 30_000}
+SKEWED = MIXED | {"geometry.planes-per-die": 1, "workload.requests": 20_000}
 UNAGED = SKEWED | {"precondition.age": "none"}
 WRITTEN_TWICE = MIXED | {
     "geometry.pages-per-block": 9,
@@ -180,7 +180,7 @@ def test_order(listed: str, urgent: str) -> None:
         def uses_priority(self) -> bool:
             return listed in ("priority", "collection-first")
 
-    settings = MIXED | {"workload.requests": 8000, "workload.read-share": 0.5}
+    settings = MIXED | {"workload.requests": 5000, "workload.read-share": 0.5}
     ours, _ = twins("order", listed, Twin, settings, urgent)
     fifo = run(urgent, settings, {"order": "fifo"})
     assert (rest(ours, "order") == rest(fifo, "order")) == (listed == "fifo")
@@ -362,7 +362,7 @@ def test_placement_by_load() -> None:
             self.turns[die] = (turn + 1) % self.planes
             return die * self.planes + turn
 
-    twins("placement", "dynamic", Twin, MIXED | {"workload.requests": 8000})
+    twins("placement", "dynamic", Twin, MIXED | {"workload.requests": 5000})
 
 
 def test_placement_by_number() -> None:
@@ -386,7 +386,7 @@ def test_placement_by_number() -> None:
         def is_free(self) -> bool:
             return False
 
-    settings = MIXED | {"workload.requests": 8000, "geometry.dies-per-chip": 2}
+    settings = MIXED | {"workload.requests": 5000, "geometry.dies-per-chip": 2}
     ours, _ = twins("placement", "static", Twin, settings)
     assert ours["policies"]["placement"]["counters"]["stalled"] > 0
 
@@ -423,7 +423,7 @@ def test_throttle() -> None:
         def admit(self, now_ns: int, bytes: int) -> int:
             return now_ns
 
-    twins("throttle", "none", Never, MIXED | {"workload.requests": 8000})
+    twins("throttle", "none", Never, MIXED | {"workload.requests": 5000})
 
 
 def test_a_throttle_lets_one_write_through_each_millisecond() -> None:
@@ -500,7 +500,7 @@ def test_page_choice_in_order() -> None:
             assert write.source == "host"
             return point.page
 
-    twins("page-choice", "in-order", Twin, MIXED | {"workload.requests": 8000})
+    twins("page-choice", "in-order", Twin, MIXED | {"workload.requests": 5000})
 
 
 def test_page_choice_urgent_writes_on_fast_pages(urgent: str) -> None:
@@ -574,7 +574,7 @@ def test_page_choice_streams(urgent: str) -> None:
         def counters(self) -> dict[str, float]:
             return {f"opened_{stream}": n for stream, n in self.opened.items()}
 
-    settings = MIXED | {"workload.requests": 8000}
+    settings = MIXED | {"workload.requests": 5000}
     data = run(urgent, settings, {"page-choice": Apart})
     counters = data["policies"]["page-choice"]["counters"]
     # Of all blocks of the host those of urgent writes are as many as urgent writes are.
@@ -866,10 +866,10 @@ def test_cost_with_the_future_and_without() -> None:
         def counters(self) -> dict[str, float]:
             return {"checked": self.checked}
 
-    settings = MIXED | {"workload.requests": 8000, "workload.read-share": 0.5}
+    settings = MIXED | {"workload.requests": 5000, "workload.read-share": 0.5}
     _, theirs = twins("cost", "fixed:level=medium", Twin, settings, "zipf")
     checked = theirs["policies"]["cost"]["counters"]["checked"]
-    assert checked == theirs["host"]["write"]["requests"] > 3000
+    assert checked == theirs["host"]["write"]["requests"] > 2000
 
 
 def test_ideal_cost() -> None:

@@ -31,6 +31,10 @@ def test_every_file_runs_as_it_is(floatgate: Floatgate, tmp_path: Path) -> None:
         assert done.returncode == 0, (words, done.stderr)
 
 
+FEW = ["--set", "workload.requests=3000", "--set", "precondition.age=none"]
+"""Ageing by a policy in Python takes seconds."""
+
+
 def test_every_printed_command_runs_there(floatgate: Floatgate, tmp_path: Path) -> None:
     made = floatgate("init", "here", cwd=tmp_path).stdout.replace("\\\n", " ")
     commands = re.findall(r"floatgate (.*)", made)
@@ -38,7 +42,7 @@ def test_every_printed_command_runs_there(floatgate: Floatgate, tmp_path: Path) 
     named = " ".join(commands).replace("py:policy", "policy.py")
     assert all(name in named for name in starter.NAMES), "each file has its command"
     for each in commands:
-        few = ["--dry-run"] if each.startswith("sweep") else ["--set", "workload.requests=3000"]
+        few = ["--dry-run"] if each.startswith("sweep") else FEW
         done = floatgate(*shlex.split(each), *few, cwd=tmp_path / "here")
         assert done.returncode == 0, (each, done.stderr)
 

@@ -120,13 +120,13 @@ fn scenario(seed: u64) -> Scenario {
 
 #[test]
 fn every_cache_in_any_legal_drive_returns_what_was_written_last() {
-    let Some(seen) = sweep(legal(0..280), scenario, checked) else { return };
-    assert!(seen.runs > 200 && seen.program[Source::Fold] > 20_000, "{seen:?}");
-    assert!(seen.program[Source::Gc] > 10_000 && seen.padding > 1_000, "{seen:?}");
-    assert!(seen.program[Source::Parity] > 300 && seen.dropped > 100, "{seen:?}");
-    assert!(seen.pinned > 50 && seen.stalls > 500 && seen.idle_jobs > 300, "{seen:?}");
+    let Some(seen) = sweep(legal(0..150), scenario, checked) else { return };
+    assert!(seen.runs > 100 && seen.program[Source::Fold] > 10_000, "{seen:?}");
+    assert!(seen.program[Source::Gc] > 5_000 && seen.padding > 500, "{seen:?}");
+    assert!(seen.program[Source::Parity] > 100 && seen.dropped > 50, "{seen:?}");
+    assert!(seen.pinned > 20 && seen.stalls > 200 && seen.idle_jobs > 150, "{seen:?}");
     let (single, full) = ERASED.get();
-    assert!(single > 3_000 && full > 3_000, "{single} and {full} erases");
+    assert!(single > 1_500 && full > 1_500, "{single} and {full} erases");
 }
 
 /// Blocks are retired at the wear of their modes until the drive says that it is worn out.

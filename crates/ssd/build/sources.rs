@@ -5,6 +5,7 @@
 //! Tests are left out: they change no result. A file can only join by a line in another one (`mod`,
 //! `include_str!`, a dependency), so it is enough that Cargo watches the files themselves.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,11 @@ pub(crate) fn export(places: &[PathBuf]) {
 
 /// The SHA-256 of bytes, in hexadecimal.
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::new();
+    for byte in Sha256::digest(bytes) {
+        write!(text, "{byte:02x}").expect("a string takes every text");
+    }
+    text
 }
 
 /// The folder of the workspace.

