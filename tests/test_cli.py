@@ -24,6 +24,7 @@ from processes import LONG, at_once, at_work, wait_for
 
 ROOT = Path(__file__).parent.parent
 SMALL = ("agcr", "random-write", "--set", "workload.requests=2000")
+NARROW = ("--set", "geometry.channels=1")
 
 
 def _processor_seconds(*command: str) -> float:
@@ -182,9 +183,7 @@ def test_json_is_exactly_one_object(floatgate: Floatgate) -> None:
     schemas = {
         ("run", *SMALL): "floatgate.run/2",
         ("compare", *SMALL, "--seed", "1,2"): "floatgate.compare/1",
-        ("lifetime", *SMALL, "--set", "geometry.channels=1", "--no-advice"): (
-            "floatgate.lifetime/1"
-        ),
+        ("lifetime", *SMALL, *NARROW, "--no-advice"): "floatgate.lifetime/1",
         ("policies",): "floatgate.policies/1",
         ("drives",): "floatgate.drives/1",
         ("drives", "agcr"): "floatgate.drives/1",

@@ -1,5 +1,5 @@
 //! The ground under the simulator: time, sizes, energy, rates, typed indices, the event agenda,
-//! named random streams, latency histograms, misspelt words. Nothing here knows about flash.
+//! named random streams, latency histograms, misspelt words, digits of digests. Nothing here knows about flash.
 
 mod agenda;
 mod bits;
